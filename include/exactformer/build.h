@@ -1,0 +1,55 @@
+/* Constructing an exact transformer from a data set, without training. */
+#ifndef EXACTFORMER_BUILD_H
+#define EXACTFORMER_BUILD_H
+
+#include <exactformer/dataset.h>
+#include <exactformer/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum xf_construction { XF_POOLED = 0 } xf_construction;
+
+/* All-zero (or NULL) means: pooled, hardmax, binary64, seed 0, all cores. */
+typedef struct xf_build_options {
+    xf_construction construction;
+    xf_attention attention;
+    double tau; /* softmax temperature written into the model; 0: 1 */
+    xf_dtype dtype;
+    uint64_t seed;     /* of the random candidate directions */
+    int threads;       /* 0: as many as there are cores */
+    int no_self_check; /* nonzero: leave out the final evaluation of every sequence */
+    xf_progress_fn progress;
+    void *progress_context;
+} xf_build_options;
+
+/* What was built. Margins are rigorous lower bounds from the stored weights. */
+typedef struct xf_build_report {
+    int64_t bound;   /* published bound for the attention in use */
+    char front[16];  /* "constant", "plain", "kinks" or "folds" */
+    char writer[16]; /* "constant", "grid" or "sorted" */
+    int64_t n_folds;
+    int64_t extra_blocks;       /* blocks beyond the writer's regular depth */
+    double margin;              /* smallest gap between neighbouring groups over the sum of their
+                                   rounding bounds; > 1 proves the front end; INFINITY if M = 1 */
+    int64_t margin_sequence[2]; /* the two sequences where it occurs */
+    double seconds_construct;
+    double seconds_check;
+} xf_build_report;
+
+/* Build weights with T(X_j) = Y_j (as sets) for every j, exactly: in real
+ * arithmetic with the stored weights, and bit for bit in the model's dtype for every
+ * order of summation, with and without FMA (docs/theory.md). Ends with a self-check of
+ * every sequence on the dense engine. `report` may be NULL. `out` need not be initialised and is
+ * left cleared on failure. The same data, options and seed give the same weights on
+ * every machine and for every number of threads.
+ * Errors: XF_ERR_INFEASIBLE with the two sequences that come closest and what would
+ * help; XF_ERR_DATA; XF_ERR_MEMORY; XF_ERR_CANCELLED. */
+XF_API xf_status xf_build(xf_model *out, const xf_dataset *data, const xf_build_options *options,
+                          xf_build_report *report, xf_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

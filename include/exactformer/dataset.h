@@ -1,0 +1,73 @@
+/* Data sets: N pairs (X_j, Y_j) of token sets in R^d.
+ *
+ * Notation: N sequences, T = sum of n_j input tokens, M = sum of m_j targets.
+ * Matrices are row-major, one token a row. */
+#ifndef EXACTFORMER_DATASET_H
+#define EXACTFORMER_DATASET_H
+
+#include <exactformer/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Owns its four arrays; zero-initialise with xf_dataset_init, release with
+ * xf_dataset_clear. Sequence j is rows x_offsets[j] .. x_offsets[j+1]-1 of x.
+ * A data set without targets (run input) has y == y_offsets == NULL, n_targets 0. */
+typedef struct xf_dataset {
+    int64_t n_sequences; /* N */
+    int64_t d;           /* dimension of a token */
+    int64_t n_tokens;    /* T */
+    int64_t n_targets;   /* M */
+    int positions;       /* k if the last coordinate is l * 2^-k, the position of
+                            token l in its sequence; -1 if nothing was appended */
+    double *x;           /* [T][d] */
+    int64_t *x_offsets;  /* [N+1] */
+    double *y;           /* [M][d] */
+    int64_t *y_offsets;  /* [N+1] */
+} xf_dataset;
+
+/* How to read a data set. All-zero (or a NULL pointer) means the defaults. */
+typedef struct xf_dataset_options {
+    int inputs_only;      /* nonzero: ignore targets, allow their absence */
+    int append_positions; /* nonzero: append the position coordinate (n_max of the
+                             file decides its scale unless position_bits is set) */
+    int position_bits;    /* with append_positions: k + 1 to force the scale 2^-k, 0: choose */
+    xf_note_fn note;      /* remarks: unknown arrays, dropped duplicates; may be NULL */
+    void *note_context;
+} xf_dataset_options;
+
+XF_API void xf_dataset_init(xf_dataset *data);
+XF_API void xf_dataset_clear(xf_dataset *data);
+
+/* Read a data set from .npz, .safetensors or .jsonl (by the file's extension) and
+ * check it as xf_dataset_check does. -0.0 becomes +0.0; a repeated pair is
+ * dropped with a note. `out` is overwritten and need not be initialised; on failure it is
+ * left cleared.
+ * Errors: XF_ERR_IO (cannot read), XF_ERR_DATA (malformed, or a condition broken),
+ * XF_ERR_ARGUMENT (unknown extension), XF_ERR_MEMORY. */
+XF_API xf_status xf_dataset_load(xf_dataset *out, const char *path,
+                                 const xf_dataset_options *options, xf_error *error);
+
+/* Write a data set (x, x_offsets and, where present, y, y_offsets) to .npz,
+ * .safetensors or .jsonl. The file appears complete or not at all (temporary file,
+ * fsync, rename). Values are stored as binary64 and read back equal. */
+XF_API xf_status xf_dataset_save(const xf_dataset *data, const char *path, xf_error *error);
+
+/* Copy arrays into a new data set, then normalise and check as xf_dataset_load does.
+ * x [T][d] and y [M][d] row-major, offsets [N+1]; y and y_offsets NULL for inputs only. */
+XF_API xf_status xf_dataset_from_arrays(xf_dataset *out, int64_t n_sequences, int64_t d,
+                                        const double *x, const int64_t *x_offsets, const double *y,
+                                        const int64_t *y_offsets, const xf_dataset_options *options,
+                                        xf_error *error);
+
+/* Check d >= 1, N >= 1, offsets strictly increasing from 0, 1 <= m_j <= n_j, finite
+ * values, distinct tokens within every X_j and within every Y_j, and that no X_j
+ * occurs twice as a set. The error names the first offender. Repeated pairs are an
+ * error here (load and from_arrays drop them). Cost O(T d log n). */
+XF_API xf_status xf_dataset_check(const xf_dataset *data, xf_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,52 @@
+/* The two binary formats, and exact questions about floating-point numbers.
+ * Numeric class: everything here is exact unless it says otherwise. */
+#ifndef XFI_NUM_FORMAT_H
+#define XFI_NUM_FORMAT_H
+
+#include <exactformer/model.h>
+
+#include <math.h>
+
+/* p significant bits, unit roundoff u = 2^-p, normal numbers 2^emin .. < 2^(emax+1),
+ * smallest subnormal 2^(emin-p+1). */
+typedef struct xfi_format {
+    int p;
+    int emin;
+    int emax;
+    double u;
+    double smallest; /* 2^(emin-p+1) */
+} xfi_format;
+
+static inline xfi_format xfi_format_of(xf_dtype dtype) {
+    return dtype == XF_F32 ? (xfi_format){24, -126, 127, 0x1p-24, 0x1p-149}
+                           : (xfi_format){53, -1022, 1023, 0x1p-53, 0x1p-1074};
+}
+
+/* v rounded to the format (to nearest even); may overflow to an infinity. */
+static inline double xfi_round(const xfi_format *format, double v) {
+    return format->p == 24 ? (double)(float)v : v;
+}
+
+/* Is v a finite number of the format? */
+static inline int xfi_representable(const xfi_format *format, double v) {
+    return isfinite(v) && xfi_round(format, v) == v;
+}
+
+/* floor(log2 |v|); v finite and not 0. */
+static inline int xfi_exponent(double v) {
+    return ilogb(v);
+}
+
+/* Exponent of the lowest set bit of v: v is an odd multiple of 2^it; v finite, not 0. */
+int xfi_lowest_bit(double v);
+
+/* ulp(v) in the format: the spacing of its numbers at |v| (2^(emin-p+1) for subnormals and 0). */
+double xfi_ulp(const xfi_format *format, double v);
+
+/* Smallest power of two > v >= 0 (1 for v = 0). */
+double xfi_power_above(double v);
+
+/* gamma_n = n u / (1 - n u), rounded up a little; n u < 1/2. */
+double xfi_gamma(const xfi_format *format, double n);
+
+#endif
