@@ -27,6 +27,13 @@ static inline double xfi_round(const xfi_format *format, double v) {
     return format->p == 24 ? (double)(float)v : v;
 }
 
+/* v rounded to 24 significant bits, whatever its exponent. */
+static inline double xfi_round24(double v) {
+    int exponent = 0;
+    double fraction = frexp(v, &exponent);
+    return ldexp((double)(float)fraction, exponent);
+}
+
 /* Is v a finite number of the format? */
 static inline int xfi_representable(const xfi_format *format, double v) {
     return isfinite(v) && xfi_round(format, v) == v;

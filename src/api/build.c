@@ -1,0 +1,97 @@
+/* xf_build: check, construct, describe, and evaluate everything once before saying yes. */
+#include <exactformer/build.h>
+
+#include "base/error.h"
+#include "base/fpenv.h"
+#include "construct/pooled.h"
+
+#include <exactformer/run.h>
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static xf_status check_options(const xf_build_options *options, xf_error *error) {
+    if (options->construction != XF_POOLED)
+        return xfi_fail(error, XF_ERR_ARGUMENT, "unknown construction %d",
+                        (int)options->construction);
+    if (options->tau != 0.0 && !(options->tau > 0.0 && isfinite(options->tau)))
+        return xfi_fail(error, XF_ERR_ARGUMENT, "tau must be positive and finite, got %g",
+                        options->tau);
+    if (options->threads < 0)
+        return xfi_fail(error, XF_ERR_ARGUMENT, "threads must not be negative, got %d",
+                        options->threads);
+    return XF_OK;
+}
+
+static void describe(xf_model *model, const xf_dataset *data, const xf_build_options *options) {
+    strcpy(model->construction, "pooled");
+    model->attention = options->attention;
+    model->tau = options->tau > 0.0 ? options->tau : 1.0;
+    model->tau_max = INFINITY; /* all logits are 0 */
+    model->n_sequences = data->n_sequences;
+    model->n_targets = data->n_targets;
+    model->n_tokens = data->n_tokens;
+    model->positions = data->positions;
+}
+
+static xf_status construct(xf_model *out, const xf_dataset *data, const xf_build_options *options,
+                           xf_build_report *report, xf_error *error) {
+    xfi_problem problem;
+    XFI_TRY(xfi_problem_init(&problem, data, options, error));
+    xf_status status = xfi_build_pooled(out, &problem, report, error);
+    xfi_problem_clear(&problem);
+    if (status != XF_OK)
+        return status;
+    describe(out, data, options);
+    return xf_model_check(out, error);
+}
+
+/* A mismatch here would be a defect of this library; the caller never sees the model. */
+static xf_status self_check(const xf_model *model, const xf_dataset *data,
+                            const xf_build_options *options, xf_error *error) {
+    xf_run_options run = {.threads = options->threads,
+                          .progress = options->progress,
+                          .progress_context = options->progress_context};
+    xf_verify_report verified;
+    xf_status status = xf_verify(&verified, model, data, &run, error);
+    if (status != XF_NOT_EXACT)
+        return status;
+    return xfi_fail_at(error, XF_ERR_INFEASIBLE, verified.first_mismatch, -1,
+                       "the self-check failed: sequence %lld is not mapped exactly (distance %g); "
+                       "no model was made; please report this data set",
+                       (long long)verified.first_mismatch, verified.hausdorff_max);
+}
+
+xf_status xf_build(xf_model *out, const xf_dataset *data, const xf_build_options *options,
+                   xf_build_report *report, xf_error *error) {
+    static const xf_build_options defaults = {0};
+    xf_build_report local = {0};
+    xf_model_init(out);
+    xfi_error_clear(error);
+    options = options != NULL ? options : &defaults;
+    XFI_TRY(check_options(options, error));
+    XFI_TRY(xfi_fpenv_check(error));
+    XFI_TRY(xf_dataset_check(data, error));
+    double start = now();
+    xf_status status = construct(out, data, options, &local, error);
+    double built = now();
+    if (status == XF_OK && !options->no_self_check)
+        status = self_check(out, data, options, error);
+    if (status != XF_OK) {
+        xf_model_clear(out);
+        return status;
+    }
+    local.bound = xf_published_bound(data->n_sequences, data->n_targets, options->attention);
+    local.seconds_construct = built - start;
+    local.seconds_check = now() - built;
+    if (report != NULL)
+        *report = local;
+    return XF_OK;
+}

@@ -1,0 +1,23 @@
+/* From a front end to certified groups. */
+#ifndef XFI_CONSTRUCT_FRONT_CERTIFICATE_H
+#define XFI_CONSTRUCT_FRONT_CERTIFICATE_H
+
+#include "construct/front.h"
+#include "construct/groups.h"
+
+/* A front end as stored, and what its weights do to the data. */
+typedef struct xfi_certificate {
+    xf_model blocks;   /* the front blocks only */
+    xfi_groups groups; /* margin <= 1: not proved; margin 0 also when weights leave the format */
+} xfi_certificate;
+
+/* Emit, bound every token, group. Errors: XF_ERR_MEMORY. */
+xf_status xfi_certify_front(xfi_certificate *out, const xfi_front *front,
+                            const xfi_problem *problem, xfi_axes axes, xf_error *error);
+void xfi_certificate_clear(xfi_certificate *certificate);
+
+/* Groups of the first n_front blocks of a model. */
+xf_status xfi_certify_blocks(xfi_groups *out, const xf_model *model, int64_t n_front, int k1,
+                             const xf_dataset *data, int threads, xf_error *error);
+
+#endif

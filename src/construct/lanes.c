@@ -1,0 +1,170 @@
+/* Codes, steps and neurons of the two lanes. */
+#include "construct/lanes.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "construct/neuron.h"
+#include "num/double_double.h"
+
+#include <limits.h>
+
+void xfi_lanes_clear(xfi_lanes *lanes) {
+    for (int s = 0; s < 2; s++) {
+        xfi_free(lanes->side[s].items);
+        xfi_free(lanes->side[s].steps);
+    }
+    *lanes = (xfi_lanes){0};
+}
+
+static double written_y1(const xfi_written *written, int64_t target) {
+    return written->y != NULL ? written->y[target * written->d + written->axes.k1] : 0.0;
+}
+
+/* The largest 2^k with a multiple c of it in (bottom + 2^k .., top]: c = floor(top / 2^k) 2^k and
+ * c - 2^k >= bottom. All exact: c has at most p bits because 2^k >= ulp(high). */
+static int find_code(xfi_item *item, double bottom, const xfi_format *format) {
+    double top = item->low;
+    if (!(top > bottom) || !(item->high < ldexp(1.0, format->emax)))
+        return 0;
+    int largest = xfi_exponent(top - bottom);
+    for (int k = largest; k >= largest - 2; k--) {
+        if (k > format->emax - 2 || k < -(format->emax - 2) ||
+            ldexp(1.0, k) < xfi_ulp(format, item->high))
+            continue;
+        double step = ldexp(1.0, k), code = floor(ldexp(top, -k)) * step;
+        if (code - step < bottom)
+            continue;
+        item->k = k;
+        item->code = code;
+        item->theta = code - step;
+        return 1;
+    }
+    return 0;
+}
+
+static int find_codes(xfi_lane *lane, double reach, const xfi_format *format) {
+    for (int64_t i = 0; i < lane->n; i++) {
+        double next = i + 1 < lane->n ? lane->items[i + 1].high : 0.0;
+        if (!find_code(&lane->items[i], fmax(reach, next), format))
+            return 0;
+    }
+    return 1;
+}
+
+static int lower_bit(int lowest, double v) {
+    if (v == 0.0)
+        return lowest;
+    int bit = xfi_lowest_bit(v);
+    return bit < lowest ? bit : lowest;
+}
+
+/* T-write: code + |y| <= 2^(p+e), e the lowest bit of code, y and the code being clamped to in
+ * the same block (0: none). */
+static int fits(double code, double y, double clamped, const xfi_format *format) {
+    int e = lower_bit(lower_bit(lower_bit(INT_MAX, code), y), clamped);
+    double limit = ldexp(1.0, format->p + e);
+    xfi_dd sum = xfi_two_sum(code, fabs(y));
+    return sum.hi < limit || (sum.hi == limit && sum.lo <= 0.0);
+}
+
+/* Clamp item i, write item i - 1; where the two do not fit together, write first. */
+static int plan_steps(xfi_lane *lane, const xfi_format *format) {
+    lane->n_steps = 0;
+    for (int64_t i = 0; i <= lane->n && lane->n > 0; i++) {
+        const xfi_item *clamp = i < lane->n ? &lane->items[i] : NULL;
+        const xfi_item *write = i > 0 ? &lane->items[i - 1] : NULL;
+        if (write != NULL && !fits(write->code, write->y1, 0.0, format))
+            return 0;
+        if (write != NULL && clamp != NULL && !fits(write->code, write->y1, clamp->code, format)) {
+            lane->steps[lane->n_steps++] = (xfi_step){-1, i - 1};
+            write = NULL;
+        }
+        lane->steps[lane->n_steps++] = (xfi_step){clamp ? i : -1, write ? i - 1 : -1};
+    }
+    return 1;
+}
+
+/* Item i of the lane from its group. */
+static void place(xfi_item *item, const xfi_group *group, double sign, double shift, double sigma,
+                  const xfi_written *written) {
+    double low = (group->low - shift) * sigma, high = (group->high - shift) * sigma;
+    *item = (xfi_item){.low = sign > 0 ? low : -high,
+                       .high = sign > 0 ? high : -low,
+                       .y1 = written_y1(written, group->target),
+                       .target = group->target};
+}
+
+static int lane_alloc(xfi_lane *lane, double sign, int64_t n) {
+    *lane = (xfi_lane){.sign = sign, .n = n};
+    lane->items = xfi_calloc(n, sizeof *lane->items);
+    lane->steps = xfi_calloc(2 * n + 2, sizeof *lane->steps);
+    return lane->items != NULL && lane->steps != NULL;
+}
+
+xf_status xfi_lanes_make(xfi_lanes *out, int *feasible, const xfi_groups *groups, int64_t below,
+                         double shift, double sigma, double reach, const xfi_written *written,
+                         const xfi_format *format, xf_error *error) {
+    *out = (xfi_lanes){0};
+    int64_t above = groups->n - below;
+    int ok = lane_alloc(&out->side[0], 1.0, above);
+    ok = lane_alloc(&out->side[1], -1.0, below) && ok;
+    if (!ok) {
+        xfi_lanes_clear(out);
+        return xfi_fail_memory(error);
+    }
+    for (int64_t i = 0; i < above; i++)
+        place(&out->side[0].items[i], &groups->at[groups->n - 1 - i], 1.0, shift, sigma, written);
+    for (int64_t i = 0; i < below; i++)
+        place(&out->side[1].items[i], &groups->at[i], -1.0, shift, sigma, written);
+    *feasible = 1;
+    for (int s = 0; s < 2 && *feasible; s++) {
+        xfi_lane *lane = &out->side[s];
+        *feasible = find_codes(lane, reach, format) && plan_steps(lane, format);
+        out->n_steps = lane->n_steps > out->n_steps ? lane->n_steps : out->n_steps;
+    }
+    if (!*feasible)
+        xfi_lanes_clear(out);
+    return XF_OK;
+}
+
+static void emit_clamp(const xfi_lane *lane, const xfi_item *item, int k1, xf_model *model,
+                       int64_t block) {
+    int neuron = xfi_neuron_add(model, block, k1, lane->sign, -item->code);
+    xfi_neuron_out(model, block, neuron, k1, -lane->sign);
+}
+
+/* The gate 2^-k (z - theta) is 1 at the code; `clamped` is the code that the same block
+ * clamps to, which this token meets as well. */
+static void emit_write(const xfi_lane *lane, const xfi_item *item, double clamped,
+                       const xfi_written *written, xf_model *model, int64_t block) {
+    int k1 = written->axes.k1;
+    int neuron = xfi_neuron_add(model, block, k1, ldexp(lane->sign, -item->k),
+                                -ldexp(item->theta, -item->k));
+    for (int k = 0; written->y != NULL && k < written->d; k++)
+        xfi_neuron_out(model, block, neuron, k, written->y[item->target * written->d + k]);
+    if (written->y == NULL)
+        xfi_neuron_out(model, block, neuron, written->axes.k2, written->code[item->target]);
+    double meets = clamped != 0.0 ? clamped : item->code;
+    xfi_neuron_out(model, block, neuron, k1, item->y1 - lane->sign * meets);
+}
+
+static void emit_lane(const xfi_lane *lane, const xfi_written *written, xf_model *model,
+                      int64_t first) {
+    int pass = xfi_neuron_add(model, first, written->axes.k1, lane->sign, 0.0);
+    xfi_neuron_out(model, first, pass, written->axes.k1, lane->sign);
+    for (int64_t b = 0; b < lane->n_steps; b++) {
+        xfi_step step = lane->steps[b];
+        double clamped = step.clamp >= 0 ? lane->items[step.clamp].code : 0.0;
+        if (step.clamp >= 0)
+            emit_clamp(lane, &lane->items[step.clamp], written->axes.k1, model, first + b);
+        if (step.write >= 0)
+            emit_write(lane, &lane->items[step.write], clamped, written, model, first + b);
+    }
+}
+
+void xfi_lanes_emit(const xfi_lanes *lanes, const xfi_written *written, xf_model *model,
+                    int64_t first) {
+    model->ff_eta[first] = 0.0;
+    emit_lane(&lanes->side[0], written, model, first);
+    emit_lane(&lanes->side[1], written, model, first);
+}

@@ -1,0 +1,64 @@
+/* Lanes: the grid writer. Groups with t > 0 form the positive lane, t < 0 the negative
+ * one, each worked off from its outer end inwards. With z = sign * x_k1 a group is clamped to
+ * one code c (a short dyadic number inside or below its interval), and in the next block
+ * a gate that is exactly 1 at c and 0 elsewhere writes its target.
+ * docs/theory.md, T-clamp, T-gate and T-write. Numeric class: exact in any order. */
+#ifndef XFI_CONSTRUCT_LANES_H
+#define XFI_CONSTRUCT_LANES_H
+
+#include "construct/front.h"
+#include "construct/groups.h"
+
+typedef struct xfi_item {
+    double low; /* z interval */
+    double high;
+    double code;
+    double theta; /* code - 2^k */
+    int k;
+    double y1;      /* the target's value on k1 */
+    int64_t target; /* row of y */
+} xfi_item;
+
+/* What a lane does in one block: indices of items, -1 for nothing. */
+typedef struct xfi_step {
+    int64_t clamp;
+    int64_t write;
+} xfi_step;
+
+typedef struct xfi_lane {
+    double sign;
+    int64_t n;
+    xfi_item *items; /* [n] outermost first, owned */
+    int64_t n_steps; /* 0 if n is 0, else at least n + 1 */
+    xfi_step *steps; /* owned */
+} xfi_lane;
+
+typedef struct xfi_lanes {
+    xfi_lane side[2]; /* positive, negative */
+    int64_t n_steps;  /* of the longer one */
+} xfi_lanes;
+
+/* What the gates write: the rows of y [M][d], k1 included; or, for the first pass of the
+ * sorted writer (y NULL), code[target] on k2 and 0 elsewhere. */
+typedef struct xfi_written {
+    const double *y;
+    const double *code;
+    int64_t d;
+    xfi_axes axes;
+} xfi_written;
+
+/* Lay out codes and steps for groups whose numbers are sigma (t - shift); the first `below` of them
+ * form the negative lane. Finished tokens stay within |x_k1| <= reach (a power of two, or 0).
+ * *feasible becomes 0 when some code does not exist or does not fit the format (T-write), and
+ * `out` is then cleared. Errors: XF_ERR_MEMORY. */
+xf_status xfi_lanes_make(xfi_lanes *out, int *feasible, const xfi_groups *groups, int64_t below,
+                         double shift, double sigma, double reach, const xfi_written *written,
+                         const xfi_format *format, xf_error *error);
+void xfi_lanes_clear(xfi_lanes *lanes);
+
+/* Write n_steps blocks (fresh, width 4) from `first` on. The first one deletes every
+ * coordinate but k1. */
+void xfi_lanes_emit(const xfi_lanes *lanes, const xfi_written *written, xf_model *model,
+                    int64_t first);
+
+#endif

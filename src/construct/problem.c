@@ -1,0 +1,125 @@
+/* Statistics of the data, and what the format cannot hold. */
+#include "construct/problem.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <omp.h>
+
+static int64_t sequence_of(const int64_t *offsets, int64_t n, int64_t row) {
+    int64_t low = 0, high = n;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (offsets[middle] <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static xf_status check_targets(const xfi_problem *problem, xf_error *error) {
+    const xf_dataset *data = problem->data;
+    for (int64_t i = 0; i < data->n_targets * data->d; i++) {
+        if (xfi_representable(&problem->format, data->y[i]))
+            continue;
+        int64_t row = i / data->d;
+        int64_t j = sequence_of(data->y_offsets, data->n_sequences, row);
+        return xfi_fail_at(error, XF_ERR_INFEASIBLE, j, row - data->y_offsets[j],
+                           "target %lld of sequence %lld has coordinate %lld = %.17g, which is not "
+                           "a binary32 number; use --dtype f64, or round the targets to binary32",
+                           (long long)(row - data->y_offsets[j]), (long long)j,
+                           (long long)(i % data->d), data->y[i]);
+    }
+    return XF_OK;
+}
+
+static xf_status check_inputs(const xfi_problem *problem, xf_error *error) {
+    const xf_dataset *data = problem->data;
+    for (int64_t i = 0; i < data->n_tokens * data->d; i++) {
+        if (isfinite(xfi_round(&problem->format, data->x[i])))
+            continue;
+        int64_t row = i / data->d;
+        int64_t j = sequence_of(data->x_offsets, data->n_sequences, row);
+        return xfi_fail_at(error, XF_ERR_INFEASIBLE, j, row - data->x_offsets[j],
+                           "token %lld of sequence %lld has coordinate %lld = %.17g, which is "
+                           "beyond the range of binary32; use --dtype f64, or scale the inputs",
+                           (long long)(row - data->x_offsets[j]), (long long)j,
+                           (long long)(i % data->d), data->x[i]);
+    }
+    return XF_OK;
+}
+
+static void gather_inputs(xfi_problem *problem) {
+    const xf_dataset *data = problem->data;
+    double largest = 0;
+    for (int64_t k = 0; k < data->d; k++) {
+        double low = data->x[k], high = data->x[k];
+        for (int64_t i = 1; i < data->n_tokens; i++) {
+            double v = data->x[i * data->d + k];
+            low = v < low ? v : low;
+            high = v > high ? v : high;
+        }
+        problem->max_abs[k] = fmax(fabs(low), fabs(high));
+        problem->half_range[k] = high / 2 - low / 2;
+        largest = fmax(largest, problem->max_abs[k]);
+    }
+    int exponent = largest > 0 ? xfi_exponent(largest) + 1 : 0;
+    problem->unit = ldexp(1.0, -exponent < 1000 ? -exponent : 1000);
+}
+
+xf_status xfi_problem_init(xfi_problem *problem, const xf_dataset *data,
+                           const xf_build_options *options, xf_error *error) {
+    *problem = (xfi_problem){.data = data, .options = options, .y = data->y};
+    problem->format = xfi_format_of(options->dtype);
+    problem->threads = options->threads > 0 ? options->threads : omp_get_max_threads();
+    problem->all_single = data->n_targets == data->n_sequences;
+    XFI_TRY(check_targets(problem, error));
+    XFI_TRY(check_inputs(problem, error));
+    problem->max_abs = xfi_calloc(data->d, sizeof(double));
+    problem->half_range = xfi_calloc(data->d, sizeof(double));
+    if (problem->max_abs == NULL || problem->half_range == NULL) {
+        xfi_problem_clear(problem);
+        return xfi_fail_memory(error);
+    }
+    gather_inputs(problem);
+    return XF_OK;
+}
+
+void xfi_problem_clear(xfi_problem *problem) {
+    xfi_free(problem->max_abs);
+    xfi_free(problem->half_range);
+    xfi_free(problem->scaled_y);
+    problem->max_abs = problem->half_range = problem->scaled_y = NULL;
+}
+
+int xfi_problem_scale_targets(xfi_problem *problem, int exponent, xf_status *status,
+                              xf_error *error) {
+    int64_t n = problem->data->n_targets * problem->data->d;
+    double *scaled = xfi_calloc(n, sizeof(double));
+    if (scaled == NULL) {
+        *status = xfi_fail_memory(error);
+        return 0;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double y = problem->data->y[i];
+        scaled[i] = ldexp(y, -exponent);
+        if (!xfi_representable(&problem->format, scaled[i]) || ldexp(scaled[i], exponent) != y) {
+            xfi_free(scaled);
+            return 0;
+        }
+    }
+    xfi_free(problem->scaled_y);
+    problem->scaled_y = scaled;
+    problem->y = scaled;
+    problem->y_exponent = exponent;
+    return 1;
+}
+
+xf_status xfi_problem_progress(const xfi_problem *problem, const char *phase, double done,
+                               xf_error *error) {
+    const xf_build_options *options = problem->options;
+    if (options->progress != NULL && options->progress(options->progress_context, phase, done))
+        return xfi_fail(error, XF_ERR_CANCELLED, "cancelled");
+    return XF_OK;
+}

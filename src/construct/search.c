@@ -1,0 +1,187 @@
+/* The search: plain directions, keeping the best, pairing. */
+#include "construct/search.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "construct/directions.h"
+#include "construct/gain.h"
+#include "num/project.h"
+
+#include <string.h>
+
+xf_status xfi_search_init(xfi_search *search, const xfi_problem *problem, xf_error *error) {
+    const xf_dataset *data = problem->data;
+    *search = (xfi_search){.problem = problem};
+    search->values = xfi_calloc2(XFI_PROJECT_BATCH, data->n_tokens, sizeof(double));
+    search->feature = xfi_calloc(data->n_tokens, sizeof(double));
+    search->directions = xfi_calloc2(XFI_PROJECT_BATCH, data->d, sizeof(double));
+    if (search->values && search->feature && search->directions)
+        return XF_OK;
+    xfi_search_clear(search);
+    return xfi_fail_memory(error);
+}
+
+void xfi_search_drop_pools(xfi_search *search) {
+    for (int i = 0; i < search->n_pools; i++)
+        xfi_pool_clear(&search->pools[i]);
+    search->n_pools = 0;
+}
+
+void xfi_search_clear(xfi_search *search) {
+    for (int i = 0; i < search->n_locals; i++)
+        xfi_local_clear(&search->locals[i]);
+    search->n_locals = 0;
+    xfi_search_drop_pools(search);
+    xfi_free(search->values);
+    xfi_free(search->feature);
+    xfi_free(search->directions);
+    search->values = search->feature = search->directions = NULL;
+}
+
+void xfi_search_keep_local(xfi_search *search, xfi_local *local) {
+    if (search->n_locals == XFI_KEEP && search->locals[XFI_KEEP - 1].score >= local->score) {
+        xfi_local_clear(local);
+        return;
+    }
+    if (search->n_locals == XFI_KEEP)
+        xfi_local_clear(&search->locals[--search->n_locals]);
+    int i = search->n_locals++;
+    for (; i > 0 && search->locals[i - 1].score < local->score; i--)
+        search->locals[i] = search->locals[i - 1];
+    search->locals[i] = *local;
+}
+
+void xfi_search_keep_pool(xfi_search *search, xfi_pool *pool) {
+    if (search->n_pools == XFI_KEEP && search->pools[XFI_KEEP - 1].score >= pool->score) {
+        xfi_pool_clear(pool);
+        return;
+    }
+    if (search->n_pools == XFI_KEEP)
+        xfi_pool_clear(&search->pools[--search->n_pools]);
+    int i = search->n_pools++;
+    for (; i > 0 && search->pools[i - 1].score < pool->score; i--)
+        search->pools[i] = search->pools[i - 1];
+    search->pools[i] = *pool;
+}
+
+static int copy_direction(double **out, const double *direction, int64_t d) {
+    *out = xfi_calloc(d, sizeof(double));
+    if (*out != NULL)
+        memcpy(*out, direction, (size_t)d * sizeof(double));
+    return *out != NULL;
+}
+
+/* Try one projected direction in both roles. */
+static xf_status try_direction(xfi_search *search, const double *direction, const double *values,
+                               xf_error *error) {
+    const xfi_problem *problem = search->problem;
+    double rounding = xfi_direction_error(problem, direction);
+    if (!problem->all_single) {
+        xfi_local local = {0};
+        if (!copy_direction(&local.u, direction, problem->data->d))
+            return xfi_fail_memory(error);
+        XFI_TRY(xfi_local_measure(&local, problem, values, rounding, error));
+        xfi_search_keep_local(search, &local);
+    }
+    xfi_pool pool = {.shape = {.kind = XFI_PLAIN, .n_kinks = 1}};
+    if (!copy_direction(&pool.shape.v, direction, problem->data->d))
+        return xfi_fail_memory(error);
+    XFI_TRY(xfi_pool_measure(&pool, problem, values, rounding, error));
+    xfi_search_keep_pool(search, &pool);
+    return XF_OK;
+}
+
+xf_status xfi_search_plain(xfi_search *search, int round, xf_error *error) {
+    static const xfi_direction_kind kinds[3][2] = {
+        {XFI_AXIS, XFI_SPARSE}, {XFI_SPARSE, XFI_SPARSE}, {XFI_DENSE, XFI_SCALED}};
+    const xf_dataset *data = search->problem->data;
+    xfi_rng rng;
+    xfi_rng_seed(&rng, search->problem->options->seed, 0x100 + (uint64_t)round);
+    for (int batch = 0; batch < 3; batch++) {
+        for (int c = 0; c < XFI_PROJECT_BATCH; c++) {
+            int axis = batch == 0 && round * XFI_PROJECT_BATCH + c < data->d;
+            xfi_direction_kind kind = batch == 0 ? kinds[0][!axis] : kinds[batch][c % 2];
+            xfi_draw_direction(search->directions + c * data->d, search->problem, &rng, kind,
+                               round * XFI_PROJECT_BATCH + c);
+        }
+        xfi_project(search->values, data->x, data->n_tokens, data->d, search->directions,
+                    search->problem->threads);
+        for (int c = 0; c < XFI_PROJECT_BATCH; c++)
+            XFI_TRY(try_direction(search, search->directions + c * data->d,
+                                  search->values + c * data->n_tokens, error));
+        XFI_TRY(xfi_problem_progress(search->problem, "directions", (batch + 1) / 3.0, error));
+    }
+    return XF_OK;
+}
+
+/* Smallest gap over the two bounds that meet in it. */
+static double estimate(const xfi_problem *problem, const xfi_local *local, const xfi_pool *pool,
+                       double K) {
+    int64_t n = problem->data->n_sequences;
+    double u = problem->format.u;
+    double top = pool->mean[pool->order[n - 1]], bottom = pool->mean[pool->order[0]];
+    double gap = pool->gap, error = pool->error + u * (top - bottom) / 2;
+    if (local != NULL) {
+        gap = local->delta;
+        double low = INFINITY, high = -INFINITY;
+        for (int64_t j = 0; j < n; j++) {
+            low = fmin(low, local->low[j] + K * pool->mean[j]);
+            high = fmax(high, local->high[j] + K * pool->mean[j]);
+        }
+        error = local->error + K * pool->error + u * (high - low) / 2;
+    }
+    if (!(gap > 0) || !isfinite(gap) || !isfinite(error))
+        return 0.0;
+    return gap / (2 * (error > 0 ? error : problem->format.smallest));
+}
+
+static void insert(xfi_candidate *list, int *n, xfi_candidate candidate) {
+    int i = (*n)++;
+    for (; i > 0 && list[i - 1].estimate < candidate.estimate; i--)
+        list[i] = list[i - 1];
+    list[i] = candidate;
+}
+
+xf_status xfi_search_pair(const xfi_problem *problem, const xfi_local *local, const xfi_pool *pool,
+                          xfi_candidate *out, int *n, xf_error *error) {
+    xfi_candidate candidate;
+    double K = local == NULL ? 1.0 : xfi_gain(local, pool, problem->data->n_sequences);
+    if (!isfinite(K))
+        return XF_OK;
+    XFI_TRY(xfi_front_copy(&candidate.front, &pool->shape, problem->data->d, error));
+    candidate.front.K = K;
+    candidate.front.sigma = 1.0;
+    if (local != NULL) {
+        candidate.front.has_local = 1;
+        candidate.front.mu = local->mu;
+        if (!copy_direction(&candidate.front.u, local->u, problem->data->d)) {
+            xfi_front_clear(&candidate.front);
+            return xfi_fail_memory(error);
+        }
+    }
+    candidate.estimate = estimate(problem, local, pool, K);
+    insert(out, n, candidate);
+    return XF_OK;
+}
+
+static xf_status pair_all(const xfi_search *search, xfi_candidate *out, int *n, xf_error *error) {
+    for (int p = 0; p < search->n_pools; p++) {
+        if (search->problem->all_single)
+            XFI_TRY(xfi_search_pair(search->problem, NULL, &search->pools[p], out, n, error));
+        for (int l = 0; l < search->n_locals; l++)
+            XFI_TRY(xfi_search_pair(search->problem, &search->locals[l], &search->pools[p], out, n,
+                                    error));
+    }
+    return XF_OK;
+}
+
+xf_status xfi_search_pairs(const xfi_search *search, xfi_candidate out[XFI_CANDIDATES], int *n,
+                           xf_error *error) {
+    *n = 0;
+    xf_status status = pair_all(search, out, n, error);
+    if (status == XF_OK)
+        return XF_OK;
+    while (*n > 0)
+        xfi_front_clear(&out[--*n].front);
+    return status;
+}

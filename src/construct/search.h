@@ -1,0 +1,62 @@
+/* Seeded random search for features, and the front ends that the best of them make.
+ *
+ * Numeric class: approximate; the same on every machine and for every number of
+ * threads. */
+#ifndef XFI_CONSTRUCT_SEARCH_H
+#define XFI_CONSTRUCT_SEARCH_H
+
+#include "construct/features.h"
+
+enum { XFI_KEEP = 4, XFI_CANDIDATES = XFI_KEEP * XFI_KEEP };
+
+/* The best features so far, best first. */
+typedef struct xfi_search {
+    const xfi_problem *problem;
+    int n_locals;
+    int n_pools;
+    xfi_local locals[XFI_KEEP];
+    xfi_pool pools[XFI_KEEP];
+    double *values;     /* [XFI_PROJECT_BATCH][T] projections */
+    double *feature;    /* [T] */
+    double *directions; /* [XFI_PROJECT_BATCH][d] */
+} xfi_search;
+
+/* A front end (sigma 1, no shift) and its estimated margin. */
+typedef struct xfi_candidate {
+    xfi_front front;
+    double estimate;
+} xfi_candidate;
+
+xf_status xfi_search_init(xfi_search *search, const xfi_problem *problem, xf_error *error);
+void xfi_search_clear(xfi_search *search);
+
+/* One round of 24 plain directions: axes (round 0), sparse and dense ones. Every one
+ * is tried as a local and as a pool feature. */
+xf_status xfi_search_plain(xfi_search *search, int round, xf_error *error);
+
+/* Forget the pool features, keep the local ones. */
+void xfi_search_drop_pools(xfi_search *search);
+
+/* One round of 96 pool features with kinks (kinks.c), or 48 with `n_folds` folds (folds.c). */
+xf_status xfi_search_kinks(xfi_search *search, int round, xf_error *error);
+xf_status xfi_search_folds(xfi_search *search, int n_folds, xf_error *error);
+
+/* Keep a measured feature if it is among the best, else clear it. */
+void xfi_search_keep_local(xfi_search *search, xfi_local *local);
+void xfi_search_keep_pool(xfi_search *search, xfi_pool *pool);
+
+/* Insert the front end of one local (NULL: none) and one pool feature into the list
+ * out [*n + 1], best estimate first; nothing if no gain separates the sequences. */
+xf_status xfi_search_pair(const xfi_problem *problem, const xfi_local *local, const xfi_pool *pool,
+                          xfi_candidate *out, int *n, xf_error *error);
+
+/* For d = 1 and some m_j > 1: 16 joint features (joint.c), the plain one first in round 0. */
+xf_status xfi_search_joint(xfi_search *search, int round, xfi_candidate out[XFI_CANDIDATES], int *n,
+                           xf_error *error);
+
+/* Pair the features kept, with the gain of gain.c, best estimate first; returns the number of
+ * candidates in *n. Caller clears the fronts. */
+xf_status xfi_search_pairs(const xfi_search *search, xfi_candidate out[XFI_CANDIDATES], int *n,
+                           xf_error *error);
+
+#endif

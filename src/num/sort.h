@@ -1,0 +1,14 @@
+/* Sorting numbers. */
+#ifndef XFI_NUM_SORT_H
+#define XFI_NUM_SORT_H
+
+#include <stdint.h>
+
+/* Ascending; values must not be NaN. In place, O(n log n). */
+void xfi_sort_doubles(double *values, int64_t n);
+
+/* Put into order[0 .. n-1] the indices 0 .. n-1 by ascending keys, equal keys by index.
+ * Returns 0 if memory is short. */
+int xfi_sort_index(int64_t *order, const double *keys, int64_t n);
+
+#endif
