@@ -115,8 +115,8 @@ static void measure_margin(xfi_groups *groups) {
         groups->margin = margin;
         groups->gap = gap;
         groups->bound = bound;
-        groups->closest[0] = a->sequence;
-        groups->closest[1] = b->sequence;
+        groups->closest[0] = a->sequence < b->sequence ? a->sequence : b->sequence;
+        groups->closest[1] = a->sequence < b->sequence ? b->sequence : a->sequence;
     }
 }
 

@@ -22,7 +22,8 @@ typedef struct xfi_groups {
     double margin; /* least (gap of centres) / (sum of the two bounds); INFINITY for n = 1 */
     double gap;    /* the gap and the bounds where it occurs */
     double bound;
-    int64_t closest[2]; /* the two sequences there (equal for two groups of one sequence) */
+    int64_t
+        closest[2]; /* the two sequences there, ascending (equal for two groups of one sequence) */
 } xfi_groups;
 
 /* Cut each sequence at its m_j - 1 largest gaps of t, give the runs the targets in

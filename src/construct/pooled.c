@@ -251,6 +251,20 @@ static xf_status refuse_writer(const plan *p, xf_error *error) {
                     2 * xfi_sorted_exponent_limit(&p->problem->format));
 }
 
+/* The groups are apart, but their gaps are too narrow for codes that the targets fit on. */
+static xf_status refuse_codes(const plan *p, xf_error *error) {
+    const char *way_out =
+        p->problem->format.p == 24 ? "use --dtype f64, or round the targets to fewer bits"
+        : p->problem->data->d == 1 ? "round the targets to fewer bits, or add a coordinate "
+                                     "(--positions append)"
+                                   : "round the targets to fewer bits, or spread the tokens";
+    return xfi_fail_at(error, XF_ERR_INFEASIBLE, p->near[0], -1,
+                       "sequences %lld and %lld are too close (gap %.3g, rounding bound %.3g) for "
+                       "codes that leave room for the targets' bits; %s",
+                       (long long)p->near[0], (long long)p->near[1], p->near_gap, p->near_bound,
+                       way_out);
+}
+
 static xf_status refuse_front(const plan *p, xf_error *error) {
     const char *format = p->problem->format.p == 24 ? "binary32" : "binary64";
     const char *way_out = p->problem->format.p == 24
@@ -305,7 +319,7 @@ static xf_status build(plan *p, xf_error *error) {
     if (p->best.n_blocks != 0)
         return XF_OK;
     if (p->certified)
-        return refuse_writer(p, error);
+        return refuse_codes(p, error);
     return refuse_front(p, error);
 }
 
