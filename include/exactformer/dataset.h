@@ -54,6 +54,13 @@ XF_API xf_status xf_dataset_load(xf_dataset *out, const char *path,
  * fsync, rename). Values are stored as binary64 and read back equal. */
 XF_API xf_status xf_dataset_save(const xf_dataset *data, const char *path, xf_error *error);
 
+/* Write the outputs of a run to .npz, .safetensors or .jsonl as `y` and `y_offsets`
+ * alone: y [y_offsets[n_sequences]][d], y_offsets [n_sequences + 1]. Atomic as
+ * xf_dataset_save; a sequence needs at least one token. Values that are not finite can be
+ * written, except to .jsonl. Errors: XF_ERR_ARGUMENT, XF_ERR_DATA, XF_ERR_IO, XF_ERR_MEMORY. */
+XF_API xf_status xf_outputs_save(const char *path, int64_t n_sequences, int64_t d, const double *y,
+                                 const int64_t *y_offsets, xf_error *error);
+
 /* Copy arrays into a new data set, then normalise and check as xf_dataset_load does.
  * x [T][d] and y [M][d] row-major, offsets [N+1]; y and y_offsets NULL for inputs only. */
 XF_API xf_status xf_dataset_from_arrays(xf_dataset *out, int64_t n_sequences, int64_t d,

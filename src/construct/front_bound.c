@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "num/double_double.h"
 
+#include <omp.h>
 #include <string.h>
 
 /* Covers the rounding of the bounds' own evaluation and the double-double error. */
@@ -350,25 +351,23 @@ static int64_t longest_sequence(const xf_dataset *data) {
     return longest;
 }
 
+static void bound_shared(const bound_job *job, scratch *rooms, double *t, double *E, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) if (job->data->n_tokens > 512)
+    for (int64_t j = 0; j < job->data->n_sequences; j++)
+        bound_sequence(job, j, &rooms[omp_get_thread_num()], t, E);
+}
+
 static int bound_all(const bound_job *job, double *t, double *E, int threads) {
     int64_t n_max = longest_sequence(job->data);
-    int ok = 1;
-#pragma omp parallel num_threads(threads) if (job->data->n_tokens > 512)
-    {
-        scratch room = {0};
-        int ready;
-#pragma omp critical(xfi_bound_alloc)
-        ready = scratch_init(&room, job->data->d, job->views[0].w, n_max);
-        if (!ready) {
-#pragma omp atomic write
-            ok = 0;
-        }
-#pragma omp for schedule(dynamic, 16)
-        for (int64_t j = 0; j < job->data->n_sequences; j++)
-            if (ready)
-                bound_sequence(job, j, &room, t, E);
-        scratch_clear(&room);
-    }
+    scratch *rooms = xfi_calloc(threads, sizeof *rooms);
+    int ok = rooms != NULL, made = 0;
+    while (ok && made < threads)
+        ok = scratch_init(&rooms[made++], job->data->d, job->views[0].w, n_max);
+    if (ok)
+        bound_shared(job, rooms, t, E, threads);
+    while (made > 0)
+        scratch_clear(&rooms[--made]);
+    xfi_free(rooms);
     return ok;
 }
 

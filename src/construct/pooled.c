@@ -90,6 +90,23 @@ static int64_t count_below(const xfi_groups *groups) {
     return below;
 }
 
+/* Take the model if it is the shallowest so far and within the published bound (the lower of
+ * the two: hardmax). */
+static void keep_model(plan *p, xf_model *model, const xfi_front *front,
+                       const writer_choice *writer, const xfi_groups *groups) {
+    const xf_dataset *data = p->problem->data;
+    int64_t bound = xf_published_bound(data->n_sequences, data->n_targets, XF_HARDMAX);
+    int shallower = p->best.n_blocks == 0 || model->n_blocks < p->best.n_blocks;
+    p->successes += model->n_blocks <= bound;
+    if (model->n_blocks > bound || !shallower) {
+        xf_model_clear(model);
+        return;
+    }
+    xf_model_clear(&p->best);
+    p->best = *model;
+    write_report(p, front, writer, groups);
+}
+
 /* The lanes from the final certificate, and the model if it beats the best. */
 static xf_status write_behind(plan *p, const xfi_front *front, const xfi_certificate *certificate,
                               const writer_choice *writer, xf_error *error) {
@@ -114,14 +131,7 @@ static xf_status write_behind(plan *p, const xfi_front *front, const xfi_certifi
             : xfi_assemble_grid(&model, certificate, &lanes, problem, writer->axes, error);
     xfi_lanes_clear(&lanes);
     XFI_TRY(status);
-    p->successes++;
-    if (p->best.n_blocks != 0 && model.n_blocks >= p->best.n_blocks) {
-        xf_model_clear(&model);
-        return XF_OK;
-    }
-    xf_model_clear(&p->best);
-    p->best = model;
-    write_report(p, front, writer, groups);
+    keep_model(p, &model, front, writer, groups);
     return XF_OK;
 }
 

@@ -1,0 +1,53 @@
+# A thin front for CMake. `make help` lists the targets.
+
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+.PHONY: help deps demo test check bench install clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make deps                  install what building and testing need (apt)"
+	@echo "make demo                  build, then construct and verify exact transformers for"
+	@echo "                           1,797 handwritten digits"
+	@echo "make test                  build with warnings as errors and run the whole test suite"
+	@echo "make check                 format, clang-tidy, dependency law, symbols, man pages, tests"
+	@echo "make bench                 measure, and write bench/results.csv"
+	@echo "make install PREFIX=DIR    program, library, headers, man pages (default $(PREFIX))"
+	@echo "make clean                 remove build/"
+
+deps:
+	@tools/install_deps.sh build test
+
+demo:
+	@tools/install_deps.sh build
+	@tools/build.sh release $(JOBS)
+	@tools/demo.sh build/release/exactformer
+
+test: deps
+	@tools/build.sh dev $(JOBS)
+	@ctest --preset dev -j $(JOBS)
+
+check:
+	@tools/install_deps.sh build test check
+	@tools/build.sh dev $(JOBS)
+	@tools/check_format.sh
+	@tools/check_layers.py --objects build/dev
+	@tools/check_symbols.sh build/dev
+	@tools/check_man.sh
+	@tools/check_tidy.sh build/dev $(JOBS)
+	@ctest --preset dev -j $(JOBS)
+
+bench:
+	@tools/install_deps.sh build
+	@tools/build.sh release $(JOBS) xf_bench
+	@bench/run.sh build/release/xf_bench
+
+install:
+	@tools/install_deps.sh build
+	@tools/build.sh release $(JOBS)
+	@cmake --install build/release --prefix "$(abspath $(PREFIX))" >/dev/null
+	@echo "installed in $(DESTDIR)$(abspath $(PREFIX))"
+
+clean:
+	rm -rf build

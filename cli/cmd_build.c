@@ -1,0 +1,110 @@
+/* exactformer build: construct a model, check it, write it. */
+#include "commands.h"
+#include "files.h"
+#include "output.h"
+#include "progress.h"
+
+#include <math.h>
+
+static const cli_option_id option_ids[] = {
+    CLI_OUTPUT_MODEL, CLI_CONSTRUCTION,     CLI_ATTENTION, CLI_TAU,   CLI_DTYPE, CLI_BUILD_SEED,
+    CLI_THREADS,      CLI_APPEND_POSITIONS, CLI_JSON,      CLI_QUIET, CLI_HELP,  CLI_NONE};
+
+static void print_report(const cli_options *options, const xf_model *model,
+                         const xf_build_report *report) {
+    cli_line(options, "data", "%lld sequences, %lld targets, %lld tokens, d = %lld",
+             (long long)model->n_sequences, (long long)model->n_targets, (long long)model->n_tokens,
+             (long long)model->d);
+    cli_line(options, "construction", "%s, front end %s, writer %s", model->construction,
+             report->front, report->writer);
+    if (report->n_folds > 0 || report->extra_blocks > 0)
+        cli_line(options, "extra", "%lld folds, %lld extra blocks", (long long)report->n_folds,
+                 (long long)report->extra_blocks);
+    cli_line(options, "model", "%s, %s, width %lld", cli_attention_names[model->attention],
+             cli_dtype_names[model->dtype], (long long)model->width);
+    cli_line(options, "blocks", "%lld, published bound %lld", (long long)model->n_blocks,
+             (long long)report->bound);
+    cli_margin_line(options, report->margin, report->margin_sequence);
+    cli_line(options, "time", "%.2f s construction, %.2f s self-check", report->seconds_construct,
+             report->seconds_check);
+    cli_line(options, "written", "%s", options->output);
+}
+
+static json_t *report_json(const cli_options *options, const xf_model *model,
+                           const xf_build_report *report) {
+    json_t *size =
+        json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "blocks", (json_int_t)model->n_blocks, "bound",
+                  (json_int_t)report->bound, "sequences", (json_int_t)model->n_sequences, "targets",
+                  (json_int_t)model->n_targets, "tokens", (json_int_t)model->n_tokens, "d",
+                  (json_int_t)model->d, "width", (json_int_t)model->width);
+    json_t *how =
+        json_pack("{s:s,s:s,s:s,s:I,s:I}", "construction", model->construction, "front",
+                  report->front, "writer", report->writer, "folds", (json_int_t)report->n_folds,
+                  "extra_blocks", (json_int_t)report->extra_blocks);
+    json_t *margin = cli_json_margin(report->margin, report->margin_sequence);
+    json_t *rest =
+        json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:o}", "dtype", cli_dtype_names[model->dtype],
+                  "attention", cli_attention_names[model->attention], "tau",
+                  cli_json_real(model->attention == XF_SOFTMAX ? model->tau : NAN), "tau_max",
+                  cli_json_real(model->tau_max), "seconds_construct",
+                  cli_json_real(report->seconds_construct), "seconds_check",
+                  cli_json_real(report->seconds_check), "output", cli_json_text(options->output));
+    return cli_json_join(size, cli_json_join(how, cli_json_join(margin, rest)));
+}
+
+static int build(xf_model *model, xf_build_report *report, const xf_dataset *data,
+                 const cli_options *options) {
+    cli_progress progress;
+    const xf_build_options how = {.construction = (xf_construction)options->construction,
+                                  .attention = (xf_attention)options->attention,
+                                  .tau = options->tau,
+                                  .dtype = (xf_dtype)options->dtype,
+                                  .seed = options->seed,
+                                  .threads = (int)options->threads,
+                                  .progress = cli_progress_report,
+                                  .progress_context = &progress};
+    xf_error error;
+    cli_progress_begin(&progress, options);
+    xf_status status = xf_build(model, data, &how, report, &error);
+    cli_progress_end(&progress);
+    return status == XF_OK ? 0 : cli_fail(options, options->arguments[0], &error);
+}
+
+static int run(const cli_options *options) {
+    if (cli_given(options, CLI_TAU) && options->attention != XF_SOFTMAX)
+        return cli_usage(options, "--tau needs --attention softmax");
+    int status = cli_check_output(options);
+    if (status != 0)
+        return status;
+    xf_dataset data;
+    xf_model model;
+    xf_build_report report;
+    xf_dataset_init(&data);
+    xf_model_init(&model);
+    status = cli_load_data(&data, options, options->arguments[0], NULL, 0);
+    if (status == 0)
+        status = build(&model, &report, &data, options);
+    if (status == 0)
+        status = cli_save_model(&model, options);
+    if (status == 0) {
+        print_report(options, &model, &report);
+        json_t *json = options->json ? report_json(options, &model, &report) : NULL;
+        status = cli_finish(options, json, 0);
+    }
+    xf_model_clear(&model);
+    xf_dataset_clear(&data);
+    return status;
+}
+
+const cli_command cli_build = {
+    .name = "build",
+    .summary = "construct a model for a data set, check it, write it",
+    .usage = "DATASET -o MODEL",
+    .description = "Construct a transformer that maps every input of DATASET (.npz, .safetensors "
+                   "or .jsonl) exactly to its targets, check every sequence, and write it.",
+    .option_ids = option_ids,
+    .n_required = 1,
+    .n_allowed = 1,
+    .argument_names = {"DATASET"},
+    .run = run,
+};

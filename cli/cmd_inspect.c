@@ -1,0 +1,119 @@
+/* exactformer inspect: what a model consists of. */
+#include "commands.h"
+#include "files.h"
+#include "output.h"
+
+#include <math.h>
+
+static const cli_option_id option_ids[] = {CLI_JSON, CLI_QUIET, CLI_HELP, CLI_NONE};
+
+static void print_phases(const cli_options *options, const xf_model *model) {
+    for (int64_t i = 0; i < model->n_phases; i++) {
+        const xf_phase *phase = &model->phases[i];
+        cli_line(options, i ? "" : "phases", "%-12s blocks %lld to %lld", phase->name,
+                 (long long)phase->first, (long long)(phase->first + phase->count - 1));
+    }
+}
+
+static void print_model(const cli_options *options, const xf_model *model) {
+    cli_line(options, "data", "%lld sequences, %lld targets, %lld tokens, d = %lld",
+             (long long)model->n_sequences, (long long)model->n_targets, (long long)model->n_tokens,
+             (long long)model->d);
+    if (model->positions >= 0)
+        cli_line(options, "positions", "last coordinate, multiples of 2^-%d", model->positions);
+    cli_line(options, "construction", "%s", model->construction);
+    cli_line(options, "model", "%s, %s, width %lld", cli_attention_names[model->attention],
+             cli_dtype_names[model->dtype], (long long)model->width);
+    if (model->attention == XF_SOFTMAX)
+        cli_line(options, "tau", "%.17g", model->tau);
+    if (isfinite(model->tau_max))
+        cli_line(options, "exact", "for softmax with tau up to %.17g", model->tau_max);
+}
+
+static void print_inspection(const cli_options *options, const xf_model *model,
+                             const xf_inspection *i) {
+    cli_line(options, "blocks", "%lld, published bound %lld", (long long)i->blocks,
+             (long long)i->bound);
+    cli_line(options, "parameters", "%lld dense, %lld nonzero, %lld target values",
+             (long long)i->parameters_dense, (long long)i->parameters_nonzero,
+             (long long)(model->d * model->n_targets));
+    cli_line(options, "norm squared", "%.6g", i->l2_norm_squared);
+    cli_line(options, "max |weight|", "%.6g", i->max_abs_weight);
+    if (i->has_margin)
+        cli_margin_line(options, i->margin, i->margin_sequence);
+}
+
+static json_t *phases_json(const xf_model *model) {
+    json_t *phases = json_array();
+    for (int64_t i = 0; i < model->n_phases; i++) {
+        const xf_phase *phase = &model->phases[i];
+        json_array_append_new(phases, json_pack("{s:o,s:I,s:I}", "name", cli_json_text(phase->name),
+                                                "first", (json_int_t)phase->first, "count",
+                                                (json_int_t)phase->count));
+    }
+    return phases;
+}
+
+static json_t *model_json(const xf_model *model) {
+    return json_pack(
+        "{s:I,s:I,s:I,s:I,s:I,s:s,s:s,s:o,s:o,s:o,s:o,s:o}", "sequences",
+        (json_int_t)model->n_sequences, "targets", (json_int_t)model->n_targets, "tokens",
+        (json_int_t)model->n_tokens, "d", (json_int_t)model->d, "width", (json_int_t)model->width,
+        "dtype", cli_dtype_names[model->dtype], "attention", cli_attention_names[model->attention],
+        "tau", cli_json_real(model->attention == XF_SOFTMAX ? model->tau : NAN), "tau_max",
+        cli_json_real(model->tau_max), "construction", cli_json_text(model->construction),
+        "positions", cli_json_position(model->positions), "phases", phases_json(model));
+}
+
+static json_t *inspection_json(const xf_model *model, const xf_inspection *i) {
+    json_t *size = json_pack(
+        "{s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "blocks", (json_int_t)i->blocks, "bound",
+        (json_int_t)i->bound, "parameters_dense", (json_int_t)i->parameters_dense,
+        "parameters_nonzero", (json_int_t)i->parameters_nonzero, "target_values",
+        (json_int_t)(model->d * model->n_targets), "l2_norm_squared",
+        cli_json_real(i->l2_norm_squared), "max_abs_weight", cli_json_real(i->max_abs_weight));
+    if (i->has_margin)
+        size = cli_json_join(size, cli_json_margin(i->margin, i->margin_sequence));
+    return cli_json_join(size, model_json(model));
+}
+
+static int inspect(const xf_model *model, const xf_dataset *data, const cli_options *options) {
+    xf_inspection inspection;
+    xf_error error;
+    if (xf_inspect(&inspection, model, data, &error) != XF_OK)
+        return cli_fail(options, options->arguments[data ? 1 : 0], &error);
+    print_model(options, model);
+    print_inspection(options, model, &inspection);
+    print_phases(options, model);
+    json_t *json = options->json ? inspection_json(model, &inspection) : NULL;
+    return cli_finish(options, json, 0);
+}
+
+static int run(const cli_options *options) {
+    xf_model model;
+    xf_dataset data;
+    xf_model_init(&model);
+    xf_dataset_init(&data);
+    int with_data = options->n_arguments > 1;
+    int status = cli_load_model(&model, options, options->arguments[0]);
+    if (status == 0 && with_data)
+        status = cli_load_data(&data, options, options->arguments[1], &model, 0);
+    if (status == 0)
+        status = inspect(&model, with_data ? &data : NULL, options);
+    xf_dataset_clear(&data);
+    xf_model_clear(&model);
+    return status;
+}
+
+const cli_command cli_inspect = {
+    .name = "inspect",
+    .summary = "show a model's phases, size, norms and margins",
+    .usage = "MODEL [DATASET]",
+    .description = "Show what MODEL consists of. With DATASET its margin is computed again from "
+                   "the stored weights.",
+    .option_ids = option_ids,
+    .n_required = 1,
+    .n_allowed = 2,
+    .argument_names = {"MODEL", "DATASET"},
+    .run = run,
+};

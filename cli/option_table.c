@@ -1,0 +1,74 @@
+/* The options of all commands. */
+#include "option_table.h"
+
+const char *const cli_attention_names[] = {"hardmax", "softmax", NULL};
+const char *const cli_dtype_names[] = {"f64", "f32", NULL};
+const char *const cli_engine_names[] = {"dense", "blas", NULL};
+static const char *const construction_names[] = {"pooled", NULL};
+static const char *const position_names[] = {"append", NULL};
+static const char *const grid_names[] = {"full", "f32", "f16", "integer", NULL};
+
+#define FIELD(name) offsetof(cli_options, name)
+
+const cli_option cli_option_table[CLI_N_OPTIONS] = {
+    [CLI_HELP] = {"help", 'h', NULL, "print this help", .kind = CLI_VALUE_FLAG},
+    [CLI_JSON] = {"json", 0, NULL,
+                  "print one JSON object on standard output and nothing else there", CLI_VALUE_FLAG,
+                  FIELD(json), NULL, 0},
+    [CLI_QUIET] = {"quiet", 'q', NULL, "print no report, notes or progress", CLI_VALUE_FLAG,
+                   FIELD(quiet), NULL, 0},
+    [CLI_VERSION] = {"version", 'V', NULL, "print the version", .kind = CLI_VALUE_FLAG},
+    [CLI_OUTPUT_MODEL] = {"output", 'o', "MODEL", "the model file to write (.safetensors)",
+                          CLI_VALUE_TEXT, FIELD(output), NULL, 0},
+    [CLI_OUTPUT_DATA] = {"output", 'o', "FILE", "the file to write: .npz, .safetensors or .jsonl",
+                         CLI_VALUE_TEXT, FIELD(output), NULL, 0},
+    [CLI_CONSTRUCTION] = {"construction", 0, "NAME", "pooled (the default)", CLI_VALUE_CHOICE,
+                          FIELD(construction), construction_names, 0},
+    [CLI_ATTENTION] = {"attention", 0, "NAME", "hardmax (the default) or softmax", CLI_VALUE_CHOICE,
+                       FIELD(attention), cli_attention_names, 0},
+    [CLI_ATTENTION_OVERRIDE] = {"attention", 0, "NAME",
+                                "hardmax or softmax, in place of the model's own", CLI_VALUE_CHOICE,
+                                FIELD(attention), cli_attention_names, 0},
+    [CLI_TAU] = {"tau", 0, "TAU", "softmax temperature, above 0 (default 1)", CLI_VALUE_POSITIVE,
+                 FIELD(tau), NULL, 0},
+    [CLI_TAU_OVERRIDE] = {"tau", 0, "TAU", "softmax temperature, in place of the model's own",
+                          CLI_VALUE_POSITIVE, FIELD(tau), NULL, 0},
+    [CLI_DTYPE] = {"dtype", 0, "TYPE", "f64 (the default) or f32: the precision of the model",
+                   CLI_VALUE_CHOICE, FIELD(dtype), cli_dtype_names, 0},
+    [CLI_BUILD_SEED] = {"seed", 0, "S", "seed of the random candidate directions (default 0)",
+                        CLI_VALUE_SEED, FIELD(seed), NULL, 0},
+    [CLI_THREADS] = {"threads", 0, "K", "threads to use (default: one a core)", CLI_VALUE_INTEGER,
+                     FIELD(threads), NULL, 1024},
+    [CLI_APPEND_POSITIONS] = {"positions", 0, "append",
+                              "append a coordinate that holds a token's place in its sequence",
+                              CLI_VALUE_CHOICE, FIELD(append_positions), position_names, 0},
+    [CLI_ENGINE] = {"engine", 0, "NAME", "dense (the default, defines the bits) or blas (faster)",
+                    CLI_VALUE_CHOICE, FIELD(engine), cli_engine_names, 0},
+    [CLI_DISTINCT] = {"distinct", 0, NULL,
+                      "each output set without repetitions, in order of first appearance",
+                      CLI_VALUE_FLAG, FIELD(distinct), NULL, 0},
+    [CLI_STRIP_POSITIONS] = {"positions", 0, NULL,
+                             "leave out the position coordinate that build appended",
+                             CLI_VALUE_FLAG, FIELD(strip_positions), NULL, 0},
+    [CLI_LIST] = {"list", 0, NULL, "list the kinds of data", CLI_VALUE_FLAG, FIELD(list), NULL, 0},
+    [CLI_SEQUENCES] = {"sequences", 'N', "N", "number of sequences", CLI_VALUE_INTEGER,
+                       FIELD(n_sequences), NULL, INT32_MAX},
+    [CLI_DIMENSION] = {"dimension", 'd', "D", "dimension of a token (default 4)", CLI_VALUE_INTEGER,
+                       FIELD(d), NULL, INT32_MAX},
+    [CLI_TOKENS] = {"tokens", 'n', "A[:B]", "tokens a sequence, between A and B", CLI_VALUE_RANGE,
+                    FIELD(tokens), NULL, INT32_MAX},
+    [CLI_TARGETS] = {"targets", 'm', "A[:B]", "targets a sequence, capped by its tokens",
+                     CLI_VALUE_RANGE, FIELD(targets), NULL, INT32_MAX},
+    [CLI_VOCABULARY] = {"vocabulary", 0, "V", "tokens in the shared vocabulary", CLI_VALUE_INTEGER,
+                        FIELD(vocabulary), NULL, INT32_MAX},
+    [CLI_GRID] = {"grid", 0, "GRID", "values of the targets: full (the default), f32, f16, integer",
+                  CLI_VALUE_CHOICE, FIELD(grid), grid_names, 0},
+    [CLI_INPUT_GRID] = {"input-grid", 0, "GRID", "values of the inputs, likewise", CLI_VALUE_CHOICE,
+                        FIELD(input_grid), grid_names, 0},
+    [CLI_SCALE] = {"scale", 0, "S", "multiply the inputs by S, not 0 (default 1)", CLI_VALUE_REAL,
+                   FIELD(scale), NULL, 0},
+    [CLI_OFFSET] = {"offset", 0, "C", "then add C to the inputs (default 0)", CLI_VALUE_REAL,
+                    FIELD(offset), NULL, 0},
+    [CLI_SEED] = {"seed", 0, "S", "seed of the random numbers (default 0)", CLI_VALUE_SEED,
+                  FIELD(seed), NULL, 0},
+};

@@ -1,0 +1,48 @@
+/* Measuring a model: one walk over its weight arrays. */
+#include <exactformer/inspect.h>
+
+#include "base/error.h"
+#include "construct/front_margin.h"
+#include "core/model_shape.h"
+
+#include <math.h>
+#include <stddef.h>
+
+static int64_t n_values(const xfi_weight_array *array) {
+    return array->n_blocks * array->shape[0] * array->shape[1];
+}
+
+static void measure_array(xf_inspection *out, const xfi_weight_array *array) {
+    int64_t n = n_values(array);
+    out->parameters_dense += n;
+    for (int64_t i = 0; i < n; i++) {
+        double value = array->values[i];
+        out->parameters_nonzero += value != 0.0;
+        out->l2_norm_squared += value * value;
+        out->max_abs_weight = fmax(out->max_abs_weight, fabs(value));
+    }
+}
+
+/* Models without a front end of ours (trained, edited) have no margin; that is no error. */
+static xf_status measure_margin(xf_inspection *out, const xf_model *model, const xf_dataset *data,
+                                xf_error *error) {
+    xf_status status = xfi_front_margin(model, data, &out->margin, out->margin_sequence, error);
+    out->has_margin = status == XF_OK;
+    return status == XF_ERR_ARGUMENT ? XF_OK : status;
+}
+
+xf_status xf_inspect(xf_inspection *out, const xf_model *model, const xf_dataset *data,
+                     xf_error *error) {
+    *out = (xf_inspection){.margin_sequence = {-1, -1}};
+    if (data != NULL && data->d != model->d)
+        return xfi_fail(error, XF_ERR_ARGUMENT,
+                        "the model has dimension %lld, the data set has dimension %lld",
+                        (long long)model->d, (long long)data->d);
+    out->blocks = model->n_blocks;
+    out->bound = xf_published_bound(model->n_sequences, model->n_targets, model->attention);
+    xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
+    int n_arrays = xfi_model_arrays(model, arrays);
+    for (int i = 0; i < n_arrays; i++)
+        measure_array(out, &arrays[i]);
+    return data == NULL ? XF_OK : measure_margin(out, model, data, error);
+}

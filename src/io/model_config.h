@@ -1,0 +1,17 @@
+/* The `config` object in a model file's metadata: everything about a model but its
+ * weights. */
+#ifndef XFI_IO_MODEL_CONFIG_H
+#define XFI_IO_MODEL_CONFIG_H
+
+#include <exactformer/model.h>
+
+#include "base/text.h"
+
+/* Append the JSON object, always with the same keys in the same order. */
+void xfi_model_config_add(xfi_text *text, const xf_model *model);
+
+/* Fill everything but the weights of `out` (initialised, phases NULL) from the JSON text. On
+ * failure the caller clears. Errors: XF_ERR_DATA naming the key, XF_ERR_MEMORY. */
+xf_status xfi_model_config_parse(xf_model *out, const char *text, xf_error *error);
+
+#endif

@@ -1,0 +1,197 @@
+/* Models in the interchange layout. */
+#include <exactformer/model.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "core/model_shape.h"
+#include "fmt/safetensors.h"
+#include "io/model_config.h"
+
+#include <string.h>
+
+static const char FORMAT[] = "exactformer", VERSION[] = "1";
+
+static void add_metadata(xfi_text *metadata, const xf_model *model) {
+    xfi_text config = {0};
+    xfi_model_config_add(&config, model);
+    xfi_text_add(metadata, "{\"format\":\"%s\",\"version\":\"%s\",\"config\":", FORMAT, VERSION);
+    if (config.failed)
+        metadata->failed = 1;
+    else
+        xfi_text_add_json_string(metadata, config.bytes);
+    xfi_text_add(metadata, "}");
+    xfi_text_clear(&config);
+}
+
+static int list_tensors(xfi_array_out tensors[XFI_N_WEIGHT_ARRAYS], const xf_model *model) {
+    xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
+    int n = xfi_model_arrays(model, arrays);
+    for (int i = 0; i < n; i++)
+        tensors[i] = (xfi_array_out){
+            arrays[i].name,       model->dtype == XF_F32 ? XFI_ELEMENT_F32 : XFI_ELEMENT_F64,
+            1 + arrays[i].n_dims, {arrays[i].n_blocks, arrays[i].shape[0], arrays[i].shape[1]},
+            arrays[i].values,
+        };
+    return n;
+}
+
+static xf_status write_model(xfi_atomic_file *file, const xf_model *model, xf_error *error) {
+    xfi_array_out tensors[XFI_N_WEIGHT_ARRAYS];
+    xfi_text metadata = {0};
+    int n = list_tensors(tensors, model);
+    add_metadata(&metadata, model);
+    xf_status status = xfi_safetensors_write(file, &metadata, tensors, n, error);
+    xfi_text_clear(&metadata);
+    return status;
+}
+
+static xf_status save(const xf_model *model, const char *path, xf_error *error) {
+    xfi_atomic_file file;
+    XFI_TRY(xf_model_check(model, error));
+    XFI_TRY(xfi_atomic_open(&file, path, error));
+    xf_status status = write_model(&file, model, error);
+    if (status == XF_OK)
+        return xfi_atomic_commit(&file, error);
+    xfi_atomic_discard(&file);
+    return status;
+}
+
+xf_status xf_model_save(const xf_model *model, const char *path, xf_error *error) {
+    xf_status status = save(model, path, error);
+    if (status != XF_OK)
+        xfi_error_prefix_path(error, path);
+    return status;
+}
+
+static xf_status check_format(const xfi_array_file *file, xf_error *error) {
+    const char *format = xfi_safetensors_metadata(file, "format");
+    const char *version = xfi_safetensors_metadata(file, "version");
+    if (format == NULL || strcmp(format, FORMAT) != 0)
+        return xfi_fail(error, XF_ERR_DATA,
+                        "not an exactformer model: __metadata__ lacks \"format\": \"%s\"", FORMAT);
+    if (version == NULL || strcmp(version, VERSION) != 0)
+        return xfi_fail(error, XF_ERR_DATA,
+                        "this version of the model format cannot be read; only version %s can",
+                        VERSION);
+    if (xfi_safetensors_metadata(file, "config") == NULL)
+        return xfi_fail(error, XF_ERR_DATA, "__metadata__ has no config");
+    return XF_OK;
+}
+
+/* The tensor of this name with the dtype and shape that the config says; *out NULL if it is
+ * absent. */
+static xf_status find_tensor(xfi_array_entry **out, xfi_array_file *file, const xf_model *config,
+                             const xfi_weight_array *array, xf_error *error) {
+    XFI_TRY(xfi_array_find(out, file, array->name, error));
+    if (*out == NULL)
+        return XF_OK;
+    const xfi_array_entry *entry = *out;
+    int ok = entry->n_dims == 1 + array->n_dims && entry->shape[0] == array->n_blocks;
+    for (int i = 0; ok && i < array->n_dims; i++)
+        ok = entry->shape[1 + i] == array->shape[i];
+    if (!ok)
+        return xfi_fail(error, XF_ERR_DATA,
+                        "tensor '%s' does not have the shape that the config implies (%lld blocks, "
+                        "d %lld, width %lld)",
+                        array->name, (long long)config->n_blocks, (long long)config->d,
+                        (long long)config->width);
+    xfi_element wanted = config->dtype == XF_F32 ? XFI_ELEMENT_F32 : XFI_ELEMENT_F64;
+    if (entry->element != wanted)
+        return xfi_fail(error, XF_ERR_DATA, "tensor '%s' has dtype %s but the config says %s",
+                        array->name, entry->type_name, config->dtype == XF_F32 ? "F32" : "F64");
+    return XF_OK;
+}
+
+/* Shapes of all tensors by the config; no values yet. */
+static int expected_arrays(xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS], const xf_model *config) {
+    static double present; /* only tells that an array is there */
+    xf_model shape = {.n_blocks = config->n_blocks, .d = config->d, .width = config->width};
+    shape.ff_eta = shape.ff_W = shape.ff_U = shape.ff_b = shape.sa_rho = &present;
+    shape.sa_A = shape.sa_V = (xf_low_rank){&present, &present, &present, &present};
+    return xfi_model_arrays(&shape, arrays);
+}
+
+static int is_optional(const char *name) {
+    return strcmp(name, "sa.A.full") == 0 || strcmp(name, "sa.V.full") == 0;
+}
+
+/* Compare every tensor with the config before anything of that size is allocated. */
+static xf_status check_tensors(xfi_array_file *file, const xf_model *config, int has_full[2],
+                               xf_error *error) {
+    xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
+    int n = expected_arrays(arrays, config);
+    for (int i = 0; i < n; i++) {
+        xfi_array_entry *entry = NULL;
+        XFI_TRY(find_tensor(&entry, file, config, &arrays[i], error));
+        if (entry == NULL && !is_optional(arrays[i].name))
+            return xfi_fail(error, XF_ERR_DATA, "there is no tensor '%s'", arrays[i].name);
+        if (is_optional(arrays[i].name))
+            has_full[arrays[i].name[3] == 'V'] = entry != NULL;
+    }
+    return XF_OK;
+}
+
+/* Allocate the weights and move over what the config said. */
+static xf_status allocate(xf_model *out, xf_model *config, const int has_full[2], xf_error *error) {
+    int64_t n = config->n_blocks, d = config->d;
+    if (n < 1 || d < 1)
+        return xfi_fail(error, XF_ERR_DATA, "a model needs at least one block and one dimension");
+    XFI_TRY(xf_model_new(out, n, d, config->width, error));
+    xf_model weights = *out;
+    *out = *config;
+    config->phases = NULL;
+    out->ff_eta = weights.ff_eta;
+    out->ff_W = weights.ff_W;
+    out->ff_U = weights.ff_U;
+    out->ff_b = weights.ff_b;
+    out->sa_rho = weights.sa_rho;
+    out->sa_A = weights.sa_A;
+    out->sa_V = weights.sa_V;
+    if (has_full[0])
+        out->sa_A.full = xfi_calloc2(n, d * d, sizeof(double));
+    if (has_full[1])
+        out->sa_V.full = xfi_calloc2(n, d * d, sizeof(double));
+    if ((has_full[0] && out->sa_A.full == NULL) || (has_full[1] && out->sa_V.full == NULL))
+        return xfi_fail_memory(error);
+    return XF_OK;
+}
+
+static xf_status read_weights(xf_model *out, xfi_array_file *file, xf_error *error) {
+    xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
+    int n = xfi_model_arrays(out, arrays);
+    for (int i = 0; i < n; i++) {
+        xfi_array_entry *entry = NULL;
+        int64_t bad = -1;
+        XFI_TRY(xfi_array_find(&entry, file, arrays[i].name, error));
+        XFI_TRY(xfi_array_read_doubles(arrays[i].values, file, entry, &bad, error));
+    }
+    return XF_OK;
+}
+
+static xf_status read_model(xf_model *out, xf_model *config, xfi_array_file *file,
+                            xf_error *error) {
+    int has_full[2] = {0, 0};
+    XFI_TRY(check_format(file, error));
+    XFI_TRY(xfi_model_config_parse(config, xfi_safetensors_metadata(file, "config"), error));
+    XFI_TRY(check_tensors(file, config, has_full, error));
+    XFI_TRY(allocate(out, config, has_full, error));
+    XFI_TRY(read_weights(out, file, error));
+    return xf_model_check(out, error);
+}
+
+xf_status xf_model_load(xf_model *out, const char *path, xf_error *error) {
+    xfi_array_file file = {0};
+    xf_model config;
+    xf_model_init(out);
+    xf_model_init(&config);
+    xf_status status = xfi_safetensors_open(&file, path, error);
+    if (status == XF_OK)
+        status = read_model(out, &config, &file, error);
+    xfi_array_close(&file);
+    xf_model_clear(&config);
+    if (status == XF_OK)
+        return XF_OK;
+    xf_model_clear(out);
+    xfi_error_prefix_path(error, path);
+    return status;
+}

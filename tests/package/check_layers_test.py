@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""tools/check_layers.py finds each kind of offence in a small made-up tree."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "check_layers.py"
+
+LAWFUL = {
+    "include/exactformer/status.h": "",
+    "src/base/error.h": "#include <exactformer/status.h>\n",
+    "src/base/error.c": '#include "base/error.h"\n',
+    "src/core/shape.h": '#include "base/error.h"\n',
+    "src/engine/dense.c": '#include "core/shape.h"\n#include <math.h>\n',
+    "cli/main.c": '#include "command.h"\n#include <exactformer/status.h>\n',
+    "cli/command.h": "",
+}
+
+
+def check(files):
+    """Exit status and output for a tree with these files."""
+    with tempfile.TemporaryDirectory() as root:
+        for name, text in files.items():
+            path = pathlib.Path(root, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        run = subprocess.run(
+            [sys.executable, TOOL, "--root", root], capture_output=True, text=True
+        )
+    return run.returncode, run.stdout
+
+
+class CheckLayers(unittest.TestCase):
+    def offence(self, name, text, wanted):
+        status, output = check({**LAWFUL, name: text})
+        self.assertEqual(status, 1)
+        self.assertIn(wanted, output)
+        self.assertEqual(output.count("\n"), 1, output)
+
+    def test_lawful(self):
+        self.assertEqual(check(LAWFUL), (0, "dependency law: kept\n"))
+
+    def test_up(self):
+        self.offence("src/base/up.c", '\n#include "core/shape.h"\n', "src/base/up.c:2: ")
+
+    def test_sideways(self):
+        self.offence("src/fmt/side.c", '#include "num/x.h"\n', "not found")
+        status, output = check(
+            {**LAWFUL, "src/num/x.h": "", "src/fmt/side.c": '#include "num/x.h"\n'}
+        )
+        self.assertEqual(status, 1)
+        self.assertIn("fmt/ may use base", output)
+
+    def test_judge_and_accused(self):
+        files = {"src/engine/run.h": "", "src/certify/judge.c": '#include "engine/run.h"\n'}
+        status, output = check({**LAWFUL, **files})
+        self.assertEqual(status, 1)
+        self.assertIn("src/certify/judge.c:1: ", output)
+
+    def test_unknown_folder(self):
+        self.offence("src/other/thing.c", "", "unknown folder")
+
+    def test_program_looks_inside(self):
+        self.offence("cli/spy.c", '#include "base/error.h"\n', "only public headers")
+        self.offence("cli/spy.c", '#include "../src/base/error.h"\n', "only public headers")
+
+    def test_public_header_looks_inside(self):
+        self.offence("include/exactformer/run.h", '#include "base/error.h"\n', "include/exactformer/run.h:1")
+
+    def test_names(self):
+        self.offence("src/core/error.c", "", "taken by src/base/error.c")
+
+
+if __name__ == "__main__":
+    unittest.main()
