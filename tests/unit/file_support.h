@@ -284,22 +284,8 @@ static inline void assert_round_trip(const xf_dataset *data, const char *name) {
     xf_dataset_clear(&again);
 }
 
-/* Let jansson use our allocator, so that its allocations fail too. */
-static inline void *json_allocate(size_t size) {
-    return xfi_calloc((int64_t)size, 1);
-}
-
-static inline void json_through_our_allocator(void) {
-    json_set_alloc_funcs(json_allocate, xfi_free);
-}
-
-/* Jansson reports some of its failed allocations as syntax errors. */
-static inline int is_memory_failure(xf_status status, const xf_error *error) {
-    return status == XF_ERR_MEMORY ||
-           (status == XF_ERR_DATA && strstr(error->message, "is not valid JSON") != NULL);
-}
-
-/* Load and save with the k-th allocation failing, for every k until none fails. */
+/* Load and save with the k-th allocation failing, for every k until none fails. Allocations inside
+ * jansson and libzip are their own: jansson 2.14 does not survive all of its failures. */
 static inline void sweep_allocations(const char *name, int with_targets) {
     xf_dataset data, again;
     xf_error error;
@@ -324,7 +310,7 @@ static inline void sweep_allocations(const char *name, int with_targets) {
         xfi_alloc_limit(k);
         status = xf_dataset_load(&again, temp_path(name), &options, &error);
         xfi_alloc_limit(-1);
-        if (status != XF_OK && !is_memory_failure(status, &error))
+        if (status != XF_OK && status != XF_ERR_MEMORY)
             fail_msg("%s", error.message);
         assert_true(status == XF_OK || again.x == NULL);
     }

@@ -160,7 +160,6 @@ static void test_every_allocation_may_fail(void **state) {
 }
 
 int main(void) {
-    json_through_our_allocator();
     const struct CMUnitTest tests[] = {
         FILE_TEST(test_lines),
         FILE_TEST(test_inputs_only),

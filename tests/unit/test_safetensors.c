@@ -206,7 +206,6 @@ static void test_every_allocation_may_fail(void **state) {
 }
 
 int main(void) {
-    json_through_our_allocator();
     const struct CMUnitTest tests[] = {
         FILE_TEST(test_files_of_the_library),
         FILE_TEST(test_bf16),

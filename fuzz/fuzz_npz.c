@@ -1,0 +1,6 @@
+/* Fuzz target: data sets in .npz archives. */
+#include "fuzz_input.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    return fuzz_dataset(data, size, XFI_NPZ);
+}
