@@ -30,10 +30,11 @@ static xf_status begin(xf_model *out, const xfi_certificate *front, int64_t n_wr
     return XF_OK;
 }
 
-static xf_status add_phases(xf_model *model, int64_t n_front, int64_t n_code, int64_t n_write,
+/* Those of the front end, then the writer's. */
+static xf_status add_phases(xf_model *model, const xf_model *front, int64_t n_code, int64_t n_write,
                             int64_t n_scale, xf_error *error) {
-    XFI_TRY(xfi_model_add_phase(model, "fold", n_front - 1, error));
-    XFI_TRY(xfi_model_add_phase(model, "pooling", 1, error));
+    for (int64_t i = 0; i < front->n_phases; i++)
+        XFI_TRY(xfi_model_add_phase(model, front->phases[i].name, front->phases[i].count, error));
     XFI_TRY(xfi_model_add_phase(model, "code", n_code, error));
     XFI_TRY(xfi_model_add_phase(model, "write", n_write, error));
     return xfi_model_add_phase(model, "scale", n_scale, error);
@@ -45,7 +46,8 @@ xf_status xfi_assemble_grid(xf_model *out, const xfi_certificate *front, const x
     int64_t n_front = front->blocks.n_blocks;
     XFI_TRY(begin(out, front, lanes->n_steps, problem, error));
     xfi_lanes_emit(lanes, &written, out, n_front);
-    xf_status status = add_phases(out, n_front, 0, lanes->n_steps, problem->y_exponent != 0, error);
+    xf_status status =
+        add_phases(out, &front->blocks, 0, lanes->n_steps, problem->y_exponent != 0, error);
     if (status != XF_OK)
         xf_model_clear(out);
     return status;
@@ -71,7 +73,7 @@ static xf_status emit_sorted(xf_model *out, const xfi_certificate *front, const 
     xfi_lanes_emit(lanes, &written, out, n_front);
     xfi_sorted_emit(slots, problem, axes, out, first);
     xf_status status =
-        add_phases(out, n_front, first - n_front, n_write, problem->y_exponent != 0, error);
+        add_phases(out, &front->blocks, first - n_front, n_write, problem->y_exponent != 0, error);
     if (status != XF_OK)
         xf_model_clear(out);
     return status;

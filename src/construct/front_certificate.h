@@ -7,7 +7,7 @@
 
 /* A front end as stored, and what its weights do to the data. */
 typedef struct xfi_certificate {
-    xf_model blocks;   /* the front blocks only */
+    xf_model blocks;   /* the front blocks only, phases named */
     xfi_groups groups; /* margin <= 1: not proved; margin 0 also when weights leave the format */
 } xfi_certificate;
 

@@ -94,11 +94,11 @@ static xft_trial draw_case(const run *r, int64_t i, xf_dataset *data, const xft_
                        .order_seed = xfi_rng_bits(&rng),
                        .rebuild = xfi_rng_below(&rng, 3) == 0,
                        .directory = xfi_rng_below(&rng, 8) == 0 ? r->directory : NULL};
-    trial.build = (xf_build_options){.attention = softmax ? XF_SOFTMAX : XF_HARDMAX,
-                                     .tau = softmax ? ldexp(1.0, (int)xfi_rng_below(&rng, 9) - 4)
-                                                    : 0.0,
-                                     .dtype = c->dtype,
-                                     .seed = (uint64_t)xfi_rng_below(&rng, 4)};
+    trial.build =
+        (xf_build_options){.attention = softmax ? XF_SOFTMAX : XF_HARDMAX,
+                           .tau = softmax ? ldexp(1.0, (int)xfi_rng_below(&rng, 9) - 4) : 0.0,
+                           .dtype = c->dtype,
+                           .seed = (uint64_t)xfi_rng_below(&rng, 4)};
     return trial;
 }
 

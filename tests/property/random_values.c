@@ -34,14 +34,14 @@ static double sign(xfi_rng *rng) {
 }
 
 /* A random significand in [1, 2) of the format. */
-static double significand(const xft_source *s) {
+static double random_significand(const xft_source *s) {
     int bits = s->format.p - 1;
     return 1.0 + ldexp((double)xfi_rng_below(s->rng, (int64_t)1 << bits), -bits);
 }
 
 static double with_exponent(const xft_source *s, int low, int high) {
     int exponent = low + (int)xfi_rng_below(s->rng, high - low + 1);
-    return sign(s->rng) * ldexp(significand(s), exponent);
+    return sign(s->rng) * ldexp(random_significand(s), exponent);
 }
 
 /* Any number of the format, all exponents alike; subnormals and the largest ones. */

@@ -12,12 +12,12 @@ typedef struct xft_source {
     int style;
     int64_t d;
     int64_t n_pool;
-    double *pool;   /* [n_pool][d] shared tokens; NULL: none */
-    double *fixed;  /* [d] the constant of a coordinate */
-    double *scale;  /* [d] */
-    int *is_fixed;  /* [d] */
-    int exponent;   /* centre of a style with few binades */
-    int zero_index; /* coordinate that is 0 throughout, or -1 */
+    double *pool;    /* [n_pool][d] shared tokens; NULL: none */
+    double *fixed;   /* [d] the constant of a coordinate */
+    double *scale;   /* [d] */
+    int *is_fixed;   /* [d] */
+    int exponent;    /* centre of a style with few binades */
+    int zero_index;  /* coordinate that is 0 throughout, or -1 */
     int zero_tokens; /* one token in so many is 0; 0: none on purpose */
 } xft_source;
 

@@ -84,8 +84,10 @@ static int check_depth(xft_verdict *v, const xft_trial *trial, const xf_dataset 
     int is_grid = strcmp(r->writer, "grid") == 0, is_constant = strcmp(r->writer, "constant") == 0;
     int64_t bound = 2 * data->n_targets + 2 * data->n_sequences + 1;
     if (m->n_blocks != promised_depth(v, data, m) || r->extra_blocks < 0 || r->n_folds < 0)
-        return fail(v, XFT_BAD_DEPTH, "%lld blocks, but the report (%s, %lld folds, %lld extra) "
-                    "means %lld", (long long)m->n_blocks, r->writer, (long long)r->n_folds,
+        return fail(v, XFT_BAD_DEPTH,
+                    "%lld blocks, but the report (%s, %lld folds, %lld extra) "
+                    "means %lld",
+                    (long long)m->n_blocks, r->writer, (long long)r->n_folds,
                     (long long)r->extra_blocks, (long long)promised_depth(v, data, m));
     if (m->n_blocks > bound || m->n_blocks > r->bound ||
         r->bound != xf_published_bound(data->n_sequences, data->n_targets, m->attention))

@@ -1,0 +1,240 @@
+/* Putting writers behind front ends, and refusing. */
+#include "construct/writers.h"
+
+#include "base/error.h"
+#include "construct/assemble.h"
+#include "construct/axes.h"
+#include "construct/split.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_SUCCESSES = 3 /* stop looking for fewer blocks after so many models */ };
+
+void xfi_best_init(xfi_best *best) {
+    *best = (xfi_best){.near_margin = -1};
+    xf_model_init(&best->model);
+}
+
+static int64_t half(const xfi_problem *problem) {
+    return (problem->data->n_targets + 1) / 2;
+}
+
+/* n_steps of lanes behind the front end; the sorted writer proper takes half(M) more when slot 0
+ * merges. */
+static int64_t expected_depth(const xfi_front_end *front, const xfi_writer_choice *writer,
+                              const xfi_problem *problem, int64_t n_steps) {
+    int64_t scale = problem->y_exponent != 0;
+    return front->n_blocks + n_steps + (writer->sorted ? half(problem) : 0) + scale;
+}
+
+static void remember_near_miss(xfi_best *best, const xfi_groups *groups) {
+    if (!(groups->margin > best->near_margin))
+        return;
+    best->near_margin = groups->margin;
+    best->near_gap = groups->gap;
+    best->near_bound = groups->bound;
+    memcpy(best->near, groups->closest, sizeof best->near);
+}
+
+static void write_report(xfi_best *best, const xfi_front_end *front,
+                         const xfi_writer_choice *writer, const xfi_problem *problem,
+                         const xfi_groups *groups) {
+    xf_build_report *report = &best->report;
+    snprintf(report->front, sizeof report->front, "%s", front->name);
+    snprintf(report->writer, sizeof report->writer, "%s", writer->sorted ? "sorted" : "grid");
+    report->n_folds = front->n_folds;
+    report->extra_blocks =
+        best->model.n_blocks - expected_depth(front, writer, problem, half(problem) + 1);
+    report->margin = groups->margin;
+    memcpy(report->margin_sequence, groups->closest, sizeof groups->closest);
+}
+
+/* Number of groups below 0; -1 if some interval holds 0. */
+static int64_t count_below(const xfi_groups *groups) {
+    int64_t below = 0;
+    for (int64_t g = 0; g < groups->n; g++) {
+        if (groups->at[g].low <= 0.0 && groups->at[g].high >= 0.0)
+            return -1;
+        below += groups->at[g].high < 0.0;
+    }
+    return below;
+}
+
+/* Take the model if it is the shallowest so far and within the published bound (the lower of
+ * the two: hardmax). */
+static void keep_model(xfi_best *best, xf_model *model, const xfi_front_end *front,
+                       const xfi_writer_choice *writer, const xfi_problem *problem,
+                       const xfi_groups *groups) {
+    const xf_dataset *data = problem->data;
+    int64_t bound = xf_published_bound(data->n_sequences, data->n_targets, XF_HARDMAX);
+    int shallower = best->model.n_blocks == 0 || model->n_blocks < best->model.n_blocks;
+    best->successes += model->n_blocks <= bound;
+    if (model->n_blocks > bound || !shallower) {
+        xf_model_clear(model);
+        return;
+    }
+    xf_model_clear(&best->model);
+    best->model = *model;
+    write_report(best, front, writer, problem, groups);
+}
+
+static xfi_written written_by(const xfi_writer_choice *writer, const xfi_problem *problem) {
+    return (xfi_written){
+        .y = writer->sorted ? NULL : problem->y, .d = problem->data->d, .axes = writer->axes};
+}
+
+/* The lanes from the final certificate, and the model if it beats the best. */
+static xf_status write_behind(xfi_best *best, const xfi_front_end *front,
+                              const xfi_certificate *certificate, const xfi_writer_choice *writer,
+                              const xfi_problem *problem, xf_error *error) {
+    const xfi_groups *groups = &certificate->groups;
+    xfi_written written = written_by(writer, problem);
+    int64_t below = count_below(groups);
+    if (!(groups->margin > 1.0) || below < 0)
+        return XF_OK;
+    xfi_lanes lanes;
+    int feasible = 0;
+    double reach = xfi_target_reach(groups, &written);
+    XFI_TRY(xfi_lanes_make(&lanes, &feasible, groups, below, 0.0, 1.0, reach, &written,
+                           &problem->format, error));
+    if (!feasible)
+        return XF_OK;
+    xf_model model;
+    xf_status status =
+        writer->sorted
+            ? xfi_assemble_sorted(&model, certificate, &lanes, problem, writer->axes, error)
+            : xfi_assemble_grid(&model, certificate, &lanes, problem, writer->axes, error);
+    xfi_lanes_clear(&lanes);
+    XFI_TRY(status);
+    keep_model(best, &model, front, writer, problem, groups);
+    return XF_OK;
+}
+
+/* Scale and shift the front end for one split, certify again, write. */
+static xf_status try_split(xfi_best *best, const xfi_front_end *front, const xfi_split *split,
+                           const xfi_writer_choice *writer, const xfi_problem *problem,
+                           xf_error *error) {
+    if (best->model.n_blocks != 0 &&
+        expected_depth(front, writer, problem, split->n_steps) >= best->model.n_blocks)
+        return XF_OK;
+    xfi_certificate certificate;
+    XFI_TRY(front->certify(&certificate, front->self, split->sigma, split->shift, problem,
+                           writer->axes, error));
+    xf_status status = write_behind(best, front, &certificate, writer, problem, error);
+    xfi_certificate_clear(&certificate);
+    return status;
+}
+
+static xf_status try_writer(xfi_best *best, const xfi_front_end *front, const xfi_groups *groups,
+                            const xfi_writer_choice *writer, const xfi_problem *problem,
+                            xf_error *error) {
+    if (!writer->usable)
+        return XF_OK;
+    xfi_written written = written_by(writer, problem);
+    xfi_split splits[XFI_SPLITS];
+    int n = 0, before = best->successes;
+    XFI_TRY(xfi_split_list(splits, &n, groups, &written, &problem->format, error));
+    for (int i = 0; i < n && best->successes == before; i++)
+        XFI_TRY(try_split(best, front, &splits[i], writer, problem, error));
+    return XF_OK;
+}
+
+xf_status xfi_write_best(xfi_best *best, const xfi_front_end *front, const xfi_writers *writers,
+                         const xfi_problem *problem, xf_error *error) {
+    xfi_certificate certificate;
+    xfi_axes axes = writers->grid.usable ? writers->grid.axes : writers->sorted.axes;
+    XFI_TRY(front->certify(&certificate, front->self, 1.0, 0.0, problem, axes, error));
+    xf_status status = XF_OK;
+    if (certificate.groups.n > 0)
+        remember_near_miss(best, &certificate.groups);
+    if (certificate.groups.margin > 1.0) {
+        best->certified = 1;
+        status = try_writer(best, front, &certificate.groups, &writers->grid, problem, error);
+        if (status == XF_OK)
+            status = try_writer(best, front, &certificate.groups, &writers->sorted, problem, error);
+    }
+    xfi_certificate_clear(&certificate);
+    return status;
+}
+
+int xfi_best_satisfied(const xfi_best *best) {
+    if (best->model.n_blocks == 0)
+        return 0;
+    return best->report.extra_blocks == 0 || best->successes >= MAX_SUCCESSES;
+}
+
+static xf_status refuse_writer(const xfi_problem *problem, xf_error *error) {
+    const xf_dataset *data = problem->data;
+    if (data->d == 1)
+        return xfi_fail(error, XF_ERR_INFEASIBLE,
+                        "the targets have too many bits for d = 1 (%d on coordinate 0), where only "
+                        "targets on a common grid can be written; round the targets, or add a "
+                        "coordinate (--positions append)",
+                        xfi_grid_bits(problem, 0));
+    return xfi_fail(error, XF_ERR_INFEASIBLE,
+                    "no coordinate of the targets can carry the writer: every one has values whose "
+                    "binary exponents span more than %d; scale or round the targets",
+                    2 * xfi_sorted_exponent_limit(&problem->format));
+}
+
+/* The groups are apart, but their gaps are too narrow for codes that the targets fit on. */
+static xf_status refuse_codes(const xfi_best *best, const xfi_problem *problem, xf_error *error) {
+    const char *way_out =
+        problem->format.p == 24 ? "use --dtype f64, or round the targets to fewer bits"
+        : problem->data->d == 1 ? "round the targets to fewer bits, or add a coordinate "
+                                  "(--positions append)"
+                                : "round the targets to fewer bits, or spread the tokens";
+    return xfi_fail_at(error, XF_ERR_INFEASIBLE, best->near[0], -1,
+                       "sequences %lld and %lld are too close (gap %.3g, rounding bound %.3g) for "
+                       "codes that leave room for the targets' bits; %s",
+                       (long long)best->near[0], (long long)best->near[1], best->near_gap,
+                       best->near_bound, way_out);
+}
+
+static xf_status refuse_front(const xfi_best *best, const xfi_problem *problem, xf_error *error) {
+    const char *format = problem->format.p == 24 ? "binary32" : "binary64";
+    const char *way_out = problem->format.p == 24
+                              ? "use --dtype f64, fewer sequences, or another --seed"
+                              : "use fewer sequences, spread their tokens, or try another --seed";
+    if (best->near_margin < 0)
+        return xfi_fail(error, XF_ERR_INFEASIBLE,
+                        "the weights leave the range of %s: scale the inputs towards 1", format);
+    if (best->near[0] == best->near[1])
+        return xfi_fail_at(error, XF_ERR_INFEASIBLE, best->near[0], -1,
+                           "two groups of tokens of sequence %lld come too close for %s: in the "
+                           "best projection found their gap is %.3g where rounding needs %.3g "
+                           "(margin %.3g, needed > 1); %s",
+                           (long long)best->near[0], format, best->near_gap, best->near_bound,
+                           best->near_margin, way_out);
+    return xfi_fail_at(error, XF_ERR_INFEASIBLE, best->near[0], -1,
+                       "sequences %lld and %lld come too close for %s: in the best projection "
+                       "found their gap is %.3g where rounding needs %.3g (margin %.3g, needed > "
+                       "1); %s",
+                       (long long)best->near[0], (long long)best->near[1], format, best->near_gap,
+                       best->near_bound, best->near_margin, way_out);
+}
+
+xf_status xfi_writers_choose(xfi_writers *out, xfi_problem *problem, xf_error *error) {
+    *out = (xfi_writers){.sorted = {.sorted = 1}};
+    int bits = 0;
+    out->grid.axes = xfi_axes_grid(problem, &bits);
+    out->grid.usable = bits < problem->format.p - 2;
+    out->sorted.usable = xfi_axes_sorted(problem, &out->sorted.axes);
+    if (out->sorted.usable || out->grid.usable || problem->data->d == 1)
+        return out->sorted.usable || out->grid.usable ? XF_OK : refuse_writer(problem, error);
+    int largest = 0, least = 0, limit = xfi_sorted_exponent_limit(&problem->format);
+    xfi_target_exponents(problem, &largest, &least);
+    int exponent = largest > limit ? largest - limit : least < -limit ? least + limit : 0;
+    xf_status status = XF_OK;
+    if (exponent != 0 && xfi_problem_scale_targets(problem, exponent, &status, error))
+        out->sorted.usable = xfi_axes_sorted(problem, &out->sorted.axes);
+    if (status == XF_OK && !out->sorted.usable)
+        return refuse_writer(problem, error);
+    return status;
+}
+
+xf_status xfi_best_refuse(const xfi_best *best, const xfi_problem *problem, xf_error *error) {
+    return best->certified ? refuse_codes(best, problem, error)
+                           : refuse_front(best, problem, error);
+}
