@@ -3,6 +3,7 @@
 #
 #   tools/demo.sh PROGRAM
 set -euo pipefail
+export LC_ALL=C
 program=$(realpath "${1:?usage: demo.sh PROGRAM}")
 cd "$(dirname "$0")/.."
 models=build/demo

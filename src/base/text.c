@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,8 @@ static int plain_point(char *text) {
 }
 
 int xfi_format_double(char text[XFI_DOUBLE_TEXT_SIZE], double value) {
+    if (fabs(value) < 1e15 && value == (double)(int64_t)value)
+        return snprintf(text, XFI_DOUBLE_TEXT_SIZE, "%lld", (long long)value);
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, XFI_DOUBLE_TEXT_SIZE, "%.*g", digits, value);
         if (strtod(text, NULL) == value)

@@ -22,13 +22,18 @@ int xfi_grid_bits(const xfi_problem *problem, int k) {
 
 xfi_axes xfi_axes_grid(const xfi_problem *problem, int *bits) {
     int d = (int)problem->data->d;
-    xfi_axes axes = {0, d > 1 ? 1 : -1};
+    xfi_axes axes = {0, -1};
+    int second = INT_MAX;
     *bits = xfi_grid_bits(problem, 0);
     for (int k = 1; k < d; k++) {
         int b = xfi_grid_bits(problem, k);
         if (b < *bits) {
+            axes = (xfi_axes){k, axes.k1};
+            second = *bits;
             *bits = b;
-            axes = (xfi_axes){k, 0};
+        } else if (b < second) {
+            axes.k2 = k;
+            second = b;
         }
     }
     return axes;

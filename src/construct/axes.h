@@ -8,7 +8,7 @@
  * bit of all, plus 1; 0 for a column of zeros. Exact. */
 int xfi_grid_bits(const xfi_problem *problem, int k);
 
-/* For the grid writer: k1 has the fewest grid bits, k2 (-1 for d = 1) is any other.
+/* For the grid writer: k1 has the fewest grid bits, k2 (-1 for d = 1) the next fewest.
  * *bits gets the bits on k1. */
 xfi_axes xfi_axes_grid(const xfi_problem *problem, int *bits);
 

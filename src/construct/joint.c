@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/rng.h"
+#include "construct/gain.h"
 
 /* Slopes 0.1 .. 0.45 of either sign and knees at random tokens. */
 static void draw_kinks(xfi_front *shape, const xfi_problem *problem, xfi_rng *rng) {
@@ -56,7 +57,9 @@ static xf_status try_joint(xfi_search *search, int plain, xfi_rng *rng, xfi_cand
     evaluate(search->feature, &pool.shape, problem);
     xf_status status = measure(&local, &pool, problem, search->feature, error);
     if (status == XF_OK)
-        status = xfi_search_pair(problem, &local, &pool, out, n, error);
+        status =
+            xfi_search_pair(problem, &local, &pool,
+                            xfi_gain(&local, &pool, problem->data->n_sequences), out, n, error);
     xfi_local_clear(&local);
     xfi_pool_clear(&pool);
     return status;

@@ -96,11 +96,29 @@ static xf_status search_rounds(plan *p, xfi_search *search, xf_error *error) {
     return XF_OK;
 }
 
+/* Cells pay when a quarter of a block per target, and a block per bit, are fewer. */
+static xf_status try_cells(plan *p, const xfi_search *search, xf_error *error) {
+    const xf_dataset *data = p->problem->data;
+    int64_t least = (data->n_targets + 3) / 4 + 3;
+    if (data->d < 2 || (p->best.model.n_blocks != 0 && p->best.model.n_blocks <= least))
+        return XF_OK;
+    xfi_cells cells;
+    int found = 0;
+    XFI_TRY(xfi_cells_search(&cells, &found, search, 1, error));
+    if (!found)
+        return XF_OK;
+    xf_status status = xfi_write_cells(&p->best, &cells, &p->writers, p->problem, error);
+    xfi_cells_clear(&cells);
+    return status;
+}
+
 static xf_status build(plan *p, xf_error *error) {
     XFI_TRY(xfi_writers_choose(&p->writers, p->problem, error));
     xfi_search search;
     XFI_TRY(xfi_search_init(&search, p->problem, error));
     xf_status status = search_rounds(p, &search, error);
+    if (status == XF_OK)
+        status = try_cells(p, &search, error);
     xfi_search_clear(&search);
     XFI_TRY(status);
     return p->best.model.n_blocks != 0 ? XF_OK : xfi_best_refuse(&p->best, p->problem, error);

@@ -143,9 +143,8 @@ static void insert(xfi_candidate *list, int *n, xfi_candidate candidate) {
 }
 
 xf_status xfi_search_pair(const xfi_problem *problem, const xfi_local *local, const xfi_pool *pool,
-                          xfi_candidate *out, int *n, xf_error *error) {
+                          double K, xfi_candidate *out, int *n, xf_error *error) {
     xfi_candidate candidate;
-    double K = local == NULL ? 1.0 : xfi_gain(local, pool, problem->data->n_sequences);
     if (!isfinite(K))
         return XF_OK;
     XFI_TRY(xfi_front_copy(&candidate.front, &pool->shape, problem->data->d, error));
@@ -165,23 +164,69 @@ xf_status xfi_search_pair(const xfi_problem *problem, const xfi_local *local, co
 }
 
 static xf_status pair_all(const xfi_search *search, xfi_candidate *out, int *n, xf_error *error) {
+    const xfi_problem *problem = search->problem;
     for (int p = 0; p < search->n_pools; p++) {
-        if (search->problem->all_single)
-            XFI_TRY(xfi_search_pair(search->problem, NULL, &search->pools[p], out, n, error));
-        for (int l = 0; l < search->n_locals; l++)
-            XFI_TRY(xfi_search_pair(search->problem, &search->locals[l], &search->pools[p], out, n,
-                                    error));
+        const xfi_pool *pool = &search->pools[p];
+        if (problem->all_single)
+            XFI_TRY(xfi_search_pair(problem, NULL, pool, 1.0, out, n, error));
+        for (int l = 0; l < search->n_locals; l++) {
+            double K = xfi_gain(&search->locals[l], pool, problem->data->n_sequences);
+            XFI_TRY(xfi_search_pair(problem, &search->locals[l], pool, K, out, n, error));
+        }
     }
     return XF_OK;
+}
+
+static void drop_candidates(xfi_candidate *list, int *n) {
+    while (*n > 0)
+        xfi_front_clear(&list[--*n].front);
 }
 
 xf_status xfi_search_pairs(const xfi_search *search, xfi_candidate out[XFI_CANDIDATES], int *n,
                            xf_error *error) {
     *n = 0;
     xf_status status = pair_all(search, out, n, error);
-    if (status == XF_OK)
-        return XF_OK;
-    while (*n > 0)
-        xfi_front_clear(&out[--*n].front);
+    if (status != XF_OK)
+        drop_candidates(out, n);
+    return status;
+}
+
+/* range of a over range of the means, 0 if there is one mean only. */
+static double range_ratio(const xfi_local *local, const xfi_pool *pool, int64_t n) {
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t j = 0; j < n; j++) {
+        low = fmin(low, local->low[j]);
+        high = fmax(high, local->high[j]);
+    }
+    double means = pool->mean[pool->order[n - 1]] - pool->mean[pool->order[0]];
+    return means > pool->error ? (high - low) / means : 0.0;
+}
+
+/* The best two of each kind, with four gains. */
+static xf_status pair_overlapping(const xfi_search *search, xfi_candidate *out, int *n,
+                                  xf_error *error) {
+    static const double gains[] = {0.3, 1.0, 3.0, 10.0};
+    const xfi_problem *problem = search->problem;
+    for (int p = 0; p < search->n_pools && p < 2; p++) {
+        for (int l = 0; l < search->n_locals && l < 2; l++) {
+            const xfi_local *local = &search->locals[l];
+            double ratio = range_ratio(local, &search->pools[p], problem->data->n_sequences);
+            for (int k = 0; k < (ratio > 0 ? 4 : 1); k++)
+                XFI_TRY(xfi_search_pair(problem, local, &search->pools[p],
+                                        xfi_round24(ratio * gains[k]), out, n, error));
+        }
+    }
+    return XF_OK;
+}
+
+xf_status xfi_search_cell_fronts(const xfi_search *search, xfi_candidate out[XFI_CANDIDATES],
+                                 int *n, xf_error *error) {
+    const xf_dataset *data = search->problem->data;
+    if (search->problem->all_single || data->n_targets != data->n_tokens)
+        return xfi_search_pairs(search, out, n, error);
+    *n = 0;
+    xf_status status = pair_overlapping(search, out, n, error);
+    if (status != XF_OK)
+        drop_candidates(out, n);
     return status;
 }

@@ -45,10 +45,16 @@ xf_status xfi_search_folds(xfi_search *search, int n_folds, xf_error *error);
 void xfi_search_keep_local(xfi_search *search, xfi_local *local);
 void xfi_search_keep_pool(xfi_search *search, xfi_pool *pool);
 
-/* Insert the front end of one local (NULL: none) and one pool feature into the list
- * out [*n + 1], best estimate first; nothing if no gain separates the sequences. */
+/* Insert the front end of one local (NULL: none) and one pool feature with gain K into the
+ * list out [*n + 1], best estimate first; nothing if K is infinite. */
 xf_status xfi_search_pair(const xfi_problem *problem, const xfi_local *local, const xfi_pool *pool,
-                          xfi_candidate *out, int *n, xf_error *error);
+                          double K, xfi_candidate *out, int *n, xf_error *error);
+
+/* Front ends for cells (cells.h), where windows of sequences may overlap: the pool features
+ * alone if every m_j = 1; for m_j = n_j gains of 0.3, 1, 3 and 10 times the ratio of the
+ * ranges (0 for N = 1); else the gain of gain.c. */
+xf_status xfi_search_cell_fronts(const xfi_search *search, xfi_candidate out[XFI_CANDIDATES],
+                                 int *n, xf_error *error);
 
 /* For d = 1 and some m_j > 1: 16 joint features (joint.c), the plain one first in round 0. */
 xf_status xfi_search_joint(xfi_search *search, int round, xfi_candidate out[XFI_CANDIDATES], int *n,

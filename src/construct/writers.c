@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "construct/assemble.h"
+#include "construct/assemble_cells.h"
 #include "construct/axes.h"
 #include "construct/split.h"
 
@@ -37,17 +38,41 @@ static void remember_near_miss(xfi_best *best, const xfi_groups *groups) {
     memcpy(best->near, groups->closest, sizeof best->near);
 }
 
-static void write_report(xfi_best *best, const xfi_front_end *front,
-                         const xfi_writer_choice *writer, const xfi_problem *problem,
-                         const xfi_groups *groups) {
+/* What is said of a model that was made. */
+typedef struct maker {
+    const char *front;
+    const char *writer;
+    int64_t n_folds;
+    int64_t regular_depth; /* without extra blocks */
+    double margin;
+    const int64_t *closest;
+} maker;
+
+static void write_report(xfi_best *best, const maker *made) {
     xf_build_report *report = &best->report;
-    snprintf(report->front, sizeof report->front, "%s", front->name);
-    snprintf(report->writer, sizeof report->writer, "%s", writer->sorted ? "sorted" : "grid");
-    report->n_folds = front->n_folds;
-    report->extra_blocks =
-        best->model.n_blocks - expected_depth(front, writer, problem, half(problem) + 1);
-    report->margin = groups->margin;
-    memcpy(report->margin_sequence, groups->closest, sizeof groups->closest);
+    snprintf(report->front, sizeof report->front, "%s", made->front);
+    snprintf(report->writer, sizeof report->writer, "%s", made->writer);
+    report->n_folds = made->n_folds;
+    report->extra_blocks = best->model.n_blocks - made->regular_depth;
+    report->margin = made->margin;
+    memcpy(report->margin_sequence, made->closest, 2 * sizeof *made->closest);
+}
+
+/* Take the model if it is the shallowest so far and within the published bound (the lower of
+ * the two: hardmax). */
+static void keep_model(xfi_best *best, xf_model *model, const maker *made,
+                       const xfi_problem *problem) {
+    const xf_dataset *data = problem->data;
+    int64_t bound = xf_published_bound(data->n_sequences, data->n_targets, XF_HARDMAX);
+    int shallower = best->model.n_blocks == 0 || model->n_blocks < best->model.n_blocks;
+    best->successes += model->n_blocks <= bound;
+    if (model->n_blocks > bound || !shallower) {
+        xf_model_clear(model);
+        return;
+    }
+    xf_model_clear(&best->model);
+    best->model = *model;
+    write_report(best, made);
 }
 
 /* Number of groups below 0; -1 if some interval holds 0. */
@@ -59,24 +84,6 @@ static int64_t count_below(const xfi_groups *groups) {
         below += groups->at[g].high < 0.0;
     }
     return below;
-}
-
-/* Take the model if it is the shallowest so far and within the published bound (the lower of
- * the two: hardmax). */
-static void keep_model(xfi_best *best, xf_model *model, const xfi_front_end *front,
-                       const xfi_writer_choice *writer, const xfi_problem *problem,
-                       const xfi_groups *groups) {
-    const xf_dataset *data = problem->data;
-    int64_t bound = xf_published_bound(data->n_sequences, data->n_targets, XF_HARDMAX);
-    int shallower = best->model.n_blocks == 0 || model->n_blocks < best->model.n_blocks;
-    best->successes += model->n_blocks <= bound;
-    if (model->n_blocks > bound || !shallower) {
-        xf_model_clear(model);
-        return;
-    }
-    xf_model_clear(&best->model);
-    best->model = *model;
-    write_report(best, front, writer, problem, groups);
 }
 
 static xfi_written written_by(const xfi_writer_choice *writer, const xfi_problem *problem) {
@@ -107,7 +114,13 @@ static xf_status write_behind(xfi_best *best, const xfi_front_end *front,
             : xfi_assemble_grid(&model, certificate, &lanes, problem, writer->axes, error);
     xfi_lanes_clear(&lanes);
     XFI_TRY(status);
-    keep_model(best, &model, front, writer, problem, groups);
+    maker made = {.front = front->name,
+                  .writer = writer->sorted ? "sorted" : "grid",
+                  .n_folds = front->n_folds,
+                  .regular_depth = expected_depth(front, writer, problem, half(problem) + 1),
+                  .margin = groups->margin,
+                  .closest = groups->closest};
+    keep_model(best, &model, &made, problem);
     return XF_OK;
 }
 
@@ -156,6 +169,40 @@ xf_status xfi_write_best(xfi_best *best, const xfi_front_end *front, const xfi_w
     }
     xfi_certificate_clear(&certificate);
     return status;
+}
+
+/* Targets on a grid, or any (sorted). */
+static xf_status try_diamond(xfi_best *best, const xfi_cells *cells,
+                             const xfi_writer_choice *writer, const xfi_problem *problem,
+                             xf_error *error) {
+    static const char *const fronts[] = {"plain", "kinks", "folds"};
+    xf_model model;
+    int feasible = 0;
+    if (!writer->usable || writer->axes.k2 < 0)
+        return XF_OK;
+    XFI_TRY(
+        writer->sorted
+            ? xfi_assemble_diamond_sorted(&model, &feasible, cells, problem, writer->axes, error)
+            : xfi_assemble_diamond(&model, &feasible, cells, problem, writer->axes, error));
+    if (!feasible)
+        return XF_OK;
+    int64_t steps = (cells->n + cells->n_multi + 3) / 4;
+    maker made = {.front = fronts[cells->front.kind],
+                  .writer = writer->sorted ? "diamond-sorted" : "diamond",
+                  .n_folds = cells->front.n_folds,
+                  .regular_depth = xfi_front_blocks(&cells->front) + cells->b + 1 + steps +
+                                   (writer->sorted ? half(problem) + 1 : 0) +
+                                   (problem->y_exponent != 0),
+                  .margin = cells->margin,
+                  .closest = cells->closest};
+    keep_model(best, &model, &made, problem);
+    return XF_OK;
+}
+
+xf_status xfi_write_cells(xfi_best *best, const xfi_cells *cells, const xfi_writers *writers,
+                          const xfi_problem *problem, xf_error *error) {
+    XFI_TRY(try_diamond(best, cells, &writers->grid, problem, error));
+    return try_diamond(best, cells, &writers->sorted, problem, error);
 }
 
 int xfi_best_satisfied(const xfi_best *best) {

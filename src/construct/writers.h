@@ -3,6 +3,7 @@
 #ifndef XFI_CONSTRUCT_WRITERS_H
 #define XFI_CONSTRUCT_WRITERS_H
 
+#include "construct/cells.h"
 #include "construct/front_end.h"
 
 /* A writer that may serve, and the coordinates it would work on. */
@@ -40,6 +41,11 @@ xf_status xfi_writers_choose(xfi_writers *out, xfi_problem *problem, xf_error *e
  * Feasible or not, the result is in `best`. Errors: XF_ERR_MEMORY. */
 xf_status xfi_write_best(xfi_best *best, const xfi_front_end *front, const xfi_writers *writers,
                          const xfi_problem *problem, xf_error *error);
+
+/* Put the diamond, and the diamond with the sorted writer, behind a front end with cells; keep the
+ * model if it is shallower than `best` and within the published bound. */
+xf_status xfi_write_cells(xfi_best *best, const xfi_cells *cells, const xfi_writers *writers,
+                          const xfi_problem *problem, xf_error *error);
 
 /* Nothing shallower can come: no extra blocks, or enough models were seen. */
 int xfi_best_satisfied(const xfi_best *best);

@@ -123,7 +123,7 @@ static int64_t count_repeats(const int64_t *original, int64_t n,
 static void drop_repeats(xf_dataset *data, const int64_t *original,
                          const xf_dataset_options *options) {
     int64_t n = data->n_sequences, repeats = count_repeats(original, n, options);
-    if (repeats == 0)
+    if (repeats == 0 || data->y == NULL)
         return;
     data->n_tokens = compact(data->x, data->x_offsets, original, n, data->d);
     data->n_targets = compact(data->y, data->y_offsets, original, n, data->d);

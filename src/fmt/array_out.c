@@ -19,6 +19,10 @@ void xfi_array_out_store(unsigned char *bytes, const xfi_array_out *array, int64
                          int64_t count) {
     const double *doubles = array->values;
     const int64_t *integers = array->values;
+    if (array->element != XFI_ELEMENT_F32 && xfi_little_endian()) {
+        memcpy(bytes, doubles + first, (size_t)count * 8);
+        return;
+    }
     for (int64_t i = 0; i < count; i++) {
         if (array->element == XFI_ELEMENT_F32)
             xfi_store_le(bytes + 4 * i, xfi_bits_of_float((float)doubles[first + i]), 4);

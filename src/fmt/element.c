@@ -50,12 +50,18 @@ static double double_of_half(uint64_t bits) {
     return bits >> 15 & 1 ? -magnitude : magnitude;
 }
 
-/* The integer with the low `size` bytes of raw in two's complement. */
-static int64_t sign_extended(uint64_t raw, int size) {
-    int shift = 64 - 8 * size;
-    uint64_t moved = raw << shift, sign = (uint64_t)1 << 63;
-    int64_t value = moved & sign ? -(int64_t)(~moved >> shift) - 1 : (int64_t)(moved >> shift);
-    return value;
+/* The integer with these bits in two's complement of the element's size. */
+static int64_t signed_value(uint64_t raw, xfi_element element) {
+    switch (xfi_element_size(element)) {
+    case 1:
+        return (int8_t)raw;
+    case 2:
+        return (int16_t)raw;
+    case 4:
+        return (int32_t)raw;
+    default:
+        return (int64_t)raw;
+    }
 }
 
 /* |v| <= 2^53 or with so many trailing zeros that 53 bits hold it. */
@@ -89,16 +95,33 @@ static int widen(double *out, uint64_t raw, xfi_element element) {
     case XFI_ELEMENT_I16:
     case XFI_ELEMENT_I32:
     case XFI_ELEMENT_I64:
-        return double_of_signed(out, sign_extended(raw, xfi_element_size(element)));
+        return double_of_signed(out, signed_value(raw, element));
     default:
         *out = (double)raw;
         return fits_binary64(raw);
     }
 }
 
+/* The common case of floats in this machine's byte order, for speed. */
+static int widen_native(double *out, const unsigned char *bytes, int64_t count, xfi_element element,
+                        int big_endian) {
+    if (big_endian == xfi_little_endian())
+        return 0;
+    if (element == XFI_ELEMENT_F64)
+        memcpy(out, bytes, (size_t)count * sizeof *out);
+    for (int64_t i = 0; element == XFI_ELEMENT_F32 && i < count; i++) {
+        float value;
+        memcpy(&value, bytes + 4 * i, sizeof value);
+        out[i] = (double)value;
+    }
+    return element == XFI_ELEMENT_F64 || element == XFI_ELEMENT_F32;
+}
+
 int64_t xfi_elements_to_double(double *out, const unsigned char *bytes, int64_t count,
                                xfi_element element, int big_endian) {
     int size = xfi_element_size(element);
+    if (widen_native(out, bytes, count, element, big_endian))
+        return count;
     for (int64_t i = 0; i < count; i++, bytes += size) {
         uint64_t raw = big_endian ? xfi_load_be(bytes, size) : xfi_load_le(bytes, size);
         if (!widen(&out[i], raw, element))
@@ -114,7 +137,7 @@ int64_t xfi_elements_to_int64(int64_t *out, const unsigned char *bytes, int64_t 
         uint64_t raw = big_endian ? xfi_load_be(bytes, size) : xfi_load_le(bytes, size);
         if (!is_signed && raw > INT64_MAX)
             return i;
-        out[i] = is_signed ? sign_extended(raw, size) : (int64_t)raw;
+        out[i] = is_signed ? signed_value(raw, element) : (int64_t)raw;
     }
     return count;
 }

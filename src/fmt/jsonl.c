@@ -26,7 +26,7 @@ void xfi_jsonl_close(xfi_jsonl *reader) {
 /* Move what is left to the front and make room for another block. */
 static xf_status make_room(xfi_jsonl *reader, xf_error *error) {
     reader->length -= reader->used;
-    if (reader->used > 0 && reader->length > 0)
+    if (reader->bytes != NULL && reader->used > 0)
         memmove(reader->bytes, reader->bytes + reader->used, (size_t)reader->length);
     reader->used = 0;
     if (reader->capacity - reader->length >= BLOCK)
@@ -56,14 +56,14 @@ static xf_status next_line(xfi_jsonl *reader, const char **line, int64_t *length
     int64_t searched = 0;
     for (;;) {
         int64_t left = reader->length - reader->used;
-        const char *start = left > 0 ? reader->bytes + reader->used : NULL;
-        const char *newline =
-            left > searched ? memchr(start + searched, '\n', (size_t)(left - searched)) : NULL;
+        const char *start = left > 0 ? reader->bytes + reader->used : NULL, *newline = NULL;
+        if (start != NULL && left > searched)
+            newline = memchr(start + searched, '\n', (size_t)(left - searched));
         if (newline != NULL || reader->at_end) {
             *line = start;
             *length = newline != NULL ? newline - start : left;
             reader->used += *length + (newline != NULL);
-            reader->line += start != NULL;
+            reader->line += left > 0;
             return XF_OK;
         }
         searched = left;

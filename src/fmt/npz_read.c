@@ -7,6 +7,7 @@
 #include "fmt/input_file.h"
 #include "fmt/npy.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 #include <zip.h>
@@ -39,11 +40,12 @@ static xf_status fail_zip(xf_error *error, zip_error_t *why, const char *what) {
     int code = zip_error_code_zip(why);
     char text[160];
     xfi_printable(text, sizeof text, zip_error_strerror(why));
+    int system = zip_error_code_system(why);
     xf_status status = XF_ERR_DATA;
     if (code == ZIP_ER_MEMORY)
         status = XF_ERR_MEMORY;
-    else if (code == ZIP_ER_OPEN || code == ZIP_ER_READ || code == ZIP_ER_SEEK)
-        status = zip_error_code_system(why) != 0 ? XF_ERR_IO : XF_ERR_DATA;
+    else if ((code == ZIP_ER_OPEN || code == ZIP_ER_READ) && system != 0 && system != EINVAL)
+        status = XF_ERR_IO; /* EINVAL comes of offsets outside the file */
     return xfi_fail(error, status, "%s: %s", what, text);
 }
 

@@ -15,6 +15,7 @@ typedef struct side {
     xfi_array_entry *values_entry;
     xfi_array_entry *offsets_entry; /* NULL for rectangular arrays */
     int64_t n_sequences;
+    int64_t tokens; /* of every sequence, if rectangular */
     int64_t rows;
     int64_t d;
     double *values;   /* [rows][d] */
@@ -56,15 +57,15 @@ static xf_status rectangular_sizes(side *s, int is_target, xf_error *error) {
                                        : "without x_offsets it must be [N, n, d]";
         return fail_dims(error, s, wanted);
     }
-    int64_t tokens = n_dims == 3 ? values->shape[1] : 1;
+    s->tokens = n_dims == 3 ? values->shape[1] : 1;
     s->n_sequences = values->shape[0];
     s->d = values->shape[n_dims - 1];
     s->rows = 0;
-    if (tokens < 1 && s->n_sequences > 0)
+    if (s->tokens < 1 && s->n_sequences > 0)
         return xfi_fail_at(error, XF_ERR_DATA, 0, -1,
                            "array '%s' gives every sequence 0 tokens; at least one is needed",
                            s->name);
-    return __builtin_mul_overflow(s->n_sequences, tokens, &s->rows)
+    return __builtin_mul_overflow(s->n_sequences, s->tokens, &s->rows)
                ? xfi_fail(error, XF_ERR_DATA, "the shape of array '%s' overflows", s->name)
                : XF_OK;
 }
@@ -94,7 +95,7 @@ static xf_status read_side_offsets(side *s, xfi_array_file *file, xf_error *erro
         return xfi_fail_memory(error);
     if (s->offsets_entry == NULL) {
         for (int64_t j = 0; j <= s->n_sequences; j++)
-            s->offsets[j] = j * (s->rows / s->n_sequences);
+            s->offsets[j] = j * s->tokens;
         return XF_OK;
     }
     XFI_TRY(xfi_array_read_integers(s->offsets, file, s->offsets_entry, error));

@@ -63,7 +63,7 @@ xf_status xfi_dataset_load_as(xf_dataset *out, const char *path, xfi_container c
 
 xf_status xf_dataset_load(xf_dataset *out, const char *path, const xf_dataset_options *options,
                           xf_error *error) {
-    xfi_container container;
+    xfi_container container = XFI_NPZ;
     xf_dataset_init(out);
     xf_status status = xfi_container_of(&container, path, error);
     if (status == XF_OK)

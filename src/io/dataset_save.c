@@ -38,7 +38,7 @@ static xf_status write_container(xfi_atomic_file *file, const xf_dataset *data,
 }
 
 static xf_status save(const xf_dataset *data, const char *path, xf_error *error) {
-    xfi_container container;
+    xfi_container container = XFI_NPZ;
     xfi_atomic_file file;
     XFI_TRY(xfi_container_of(&container, path, error));
     XFI_TRY(xfi_atomic_open(&file, path, error));

@@ -2,10 +2,12 @@
 #include "property/campaign.h"
 
 #include "base/alloc.h"
+#include "num/format.h"
 #include "property/shrink.h"
 #include "property/trial.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,17 +79,31 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* From the top bit of the largest to the lowest bit of all targets on coordinate 0; 0 if
+ * there is but one target, which anything can write. */
+static int target_bits(const xf_dataset *data) {
+    int top = INT_MIN, lowest = INT_MAX;
+    for (int64_t g = 0; g < data->n_targets && data->n_targets > 1; g++) {
+        double y = data->y[g * data->d];
+        if (y == 0.0)
+            continue;
+        top = ilogb(y) > top ? ilogb(y) : top;
+        lowest = xfi_lowest_bit(y) < lowest ? xfi_lowest_bit(y) : lowest;
+    }
+    return top >= lowest ? top - lowest + 1 : 0;
+}
+
 /* Everything about a case follows from the seed and its number. */
 static xft_trial draw_case(const run *r, int64_t i, xf_dataset *data, const xft_family **family) {
     const xft_campaign *c = r->campaign;
     xfi_rng rng;
     xfi_rng_seed(&rng, r->seed, (uint64_t)i);
     *family = &c->families[i % c->n_families];
-    double budget = c->budget > 0 ? c->budget : 100 * pow(400, xfi_rng_uniform(&rng));
+    double budget = c->budget > 0 ? c->budget : 100 * pow(4000, xfi_rng_uniform(&rng));
     xft_random_data(data, *family, c->dtype, budget, &rng);
     int softmax = xfi_rng_below(&rng, 4) == 0;
     xft_trial trial = {.may_refuse = (*family)->most_refused > 0,
-                       .must_refuse = (*family)->always_refused && data->n_targets > 1,
+                       .must_refuse = (*family)->always_refused && target_bits(data) >= 53,
                        .regular = (*family)->regular,
                        .writer = (*family)->writer,
                        .n_orders = xfi_rng_below(&rng, 12) == 0 ? 60 : 20,
@@ -182,7 +198,7 @@ static void count(tally *t, const xft_verdict *v, double seconds, int64_t i) {
 
 static void run_case(run *r, int64_t i, tally *tallies) {
     xf_dataset data;
-    const xft_family *family;
+    const xft_family *family = NULL;
     xft_trial trial = draw_case(r, i, &data, &family);
     xft_verdict verdict;
     double start = now();
@@ -258,7 +274,7 @@ int xft_campaign_run(const xft_campaign *campaign) {
     tally *tallies = xfi_calloc(campaign->n_families, sizeof *tallies);
     if (tallies == NULL || !make_directory(&r))
         abort();
-    r.verbose = only != NULL;
+    r.verbose = only != NULL || setting("XF_PROPERTY_VERBOSE") != NULL;
     int64_t first = only != NULL ? strtoll(only, NULL, 10) : 0, last = only != NULL ? first + 1 : n;
     for (int64_t i = first; i < last; i++)
         run_case(&r, i, tallies);

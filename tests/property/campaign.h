@@ -5,6 +5,7 @@
  *                           with sanitizers makes do with less)
  *   XF_PROPERTY_SEED        another seed, hence other data sets
  *   XF_PROPERTY_CASE        only this case, and say what happens to it
+ *   XF_PROPERTY_VERBOSE     say what happens to every case
  *
  * A failure is shrunk, saved as .jsonl in the directory for temporary files, and printed with
  * the commands that show it again. */

@@ -71,7 +71,7 @@ typedef struct xft_family {
     int n_max;           /* tokens a sequence; 0: 50 */
     int N_min, N_max;    /* sequences; 0: 1 and 40 */
     double most_refused; /* share of the data sets that may be refused; 0: none */
-    int always_refused;  /* nonzero: all of them, when M > 1 */
+    int always_refused;  /* nonzero: all with 53 bits of targets and more on coordinate 0 */
     int regular;         /* nonzero: extra blocks are not allowed (sorted writer: but one) */
     const char *writer;  /* the writer that must be chosen, or NULL */
 } xft_family;

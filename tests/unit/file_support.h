@@ -271,7 +271,7 @@ static inline void assert_load_fails(const char *path, const xf_dataset_options 
 /* Save to `name` and load it again: equal in every bit, and saved again the same bytes. */
 static inline void assert_round_trip(const xf_dataset *data, const char *name) {
     char again_name[64];
-    xf_dataset again;
+    xf_dataset again = {0};
     xf_error error = {0};
     xf_dataset_options options = {.inputs_only = data->y == NULL};
     snprintf(again_name, sizeof again_name, "again-%s", name);
