@@ -131,25 +131,37 @@ static cell_trial draw_trial(const cell_hunt *hunt, int candidate, int phase, in
         .candidate = candidate, .sigma = sigma, .shift = hunt->low[candidate] - start / sigma};
 }
 
-/* The cell of every token into hunt->scratch; *delta is the least certified distance of a t from
- * the integers. Returns 0 if a t is out of range or not certain. */
-static int find_cells(xfi_cells *out, cell_hunt *hunt, int b, const double *t, const double *E,
-                      double *delta) {
-    const xf_dataset *data = hunt->problem->data;
-    double top = ldexp(1.0, b);
-    out->margin = INFINITY;
+static double to_integer(double t) {
+    double whole = floor(t);
+    return fmin(t - whole, 1.0 - (t - whole));
+}
+
+double xfi_cell_margin(const xf_dataset *data, const double *t, const double *E,
+                       int64_t closest[2]) {
+    double margin = INFINITY;
     for (int64_t j = 0; j < data->n_sequences; j++) {
         for (int64_t i = data->x_offsets[j]; i < data->x_offsets[j + 1]; i++) {
-            double whole = floor(t[i]), distance = fmin(t[i] - whole, 1.0 - (t[i] - whole));
-            *delta = fmin(*delta, distance - E[i]);
-            if (!(distance > E[i]) || whole < 0 || whole >= top)
-                return 0;
-            hunt->scratch[i] = (int64_t)whole;
-            if (distance < out->margin * E[i]) {
-                out->margin = distance / E[i];
-                out->closest[0] = out->closest[1] = j;
+            if (to_integer(t[i]) < margin * E[i]) {
+                margin = to_integer(t[i]) / E[i];
+                closest[0] = closest[1] = j;
             }
         }
+    }
+    return margin;
+}
+
+/* The cell of every token; *delta is the least certified distance of a t from the
+ * integers. Returns 0 if a t is out of range or not certain. */
+static int find_cells(int64_t *cell, int b, const double *t, const double *E, int64_t n_tokens,
+                      double *delta) {
+    double top = ldexp(1.0, b);
+    *delta = 1.0;
+    for (int64_t i = 0; i < n_tokens; i++) {
+        double whole = floor(t[i]);
+        *delta = fmin(*delta, to_integer(t[i]) - E[i]);
+        if (!(*delta > 0) || whole < 0 || whole >= top)
+            return 0;
+        cell[i] = (int64_t)whole;
     }
     return 1;
 }
@@ -174,13 +186,14 @@ static xf_status certify_trial(xfi_cells *out, int *ok, cell_hunt *hunt, const c
         *ok = status == XF_OK;
     }
     xf_model_clear(&blocks);
-    double delta = 1.0;
-    *ok = *ok && find_cells(out, hunt, b, t, E, &delta);
+    double delta = 0;
+    *ok = *ok && find_cells(hunt->scratch, b, t, E, data->n_tokens, &delta);
     if (!*ok || !make_groups(out, data, hunt->scratch)) {
         *ok = 0;
         return status;
     }
     out->b = b;
+    out->margin = xfi_cell_margin(data, t, E, out->closest);
     out->k0 = -xfi_exponent(delta); /* 2^-k0 <= delta */
     *ok = out->k0 + b <= problem->format.p - 1;
     return *ok ? xfi_front_copy(&out->front, &front, data->d, error) : status;

@@ -33,6 +33,11 @@ typedef struct xfi_cells {
  * from the stored weights. Errors: XF_ERR_MEMORY, XF_ERR_CANCELLED. */
 xf_status xfi_cells_search(xfi_cells *out, int *found, const xfi_search *search, int b_min,
                            xf_error *error);
+/* The least (distance of t from the integers) / E over all tokens; t, E [T]. The sequence where it
+ * occurs goes to closest, twice. */
+double xfi_cell_margin(const xf_dataset *data, const double *t, const double *E,
+                       int64_t closest[2]);
+
 void xfi_cells_clear(xfi_cells *cells);
 
 #endif

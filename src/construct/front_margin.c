@@ -1,20 +1,24 @@
 /* Front-end margin of a stored model. */
 #include "construct/front_margin.h"
 
+#include "base/alloc.h"
 #include "base/error.h"
+#include "construct/cells.h"
+#include "construct/front_bound.h"
 #include "construct/front_certificate.h"
 
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
-static int64_t count_front(const xf_model *model) {
+/* Blocks of the front end; *next is the phase behind it. */
+static int64_t count_front(const xf_model *model, int64_t *next) {
     int64_t n = 0;
-    for (int64_t i = 0; i < model->n_phases; i++) {
-        const char *name = model->phases[i].name;
+    for (*next = 0; *next < model->n_phases; ++*next) {
+        const char *name = model->phases[*next].name;
         if (strcmp(name, "pooling") != 0 && strcmp(name, "fold") != 0)
             break;
-        n += model->phases[i].count;
+        n += model->phases[*next].count;
     }
     return n;
 }
@@ -33,20 +37,43 @@ static int find_axis(const xf_model *model, int64_t n_front) {
     return -1;
 }
 
-xf_status xfi_front_margin(const xf_model *model, const xf_dataset *data, double *margin,
-                           int64_t sequence[2], xf_error *error) {
-    *margin = INFINITY;
-    sequence[0] = sequence[1] = 0;
-    if (model->n_phases == 1 && strcmp(model->phases[0].name, "constant") == 0)
-        return XF_OK;
-    int64_t n_front = count_front(model);
-    int k1 = n_front > 0 ? find_axis(model, n_front) : -1;
-    if (k1 < 0)
-        return xfi_fail(error, XF_ERR_ARGUMENT, "this model has no pooled front end");
+/* Groups on the line: smallest gap over the bounds that meet in it. */
+static xf_status group_margin(const xf_model *model, int64_t n_front, int k1,
+                              const xf_dataset *data, double *margin, int64_t sequence[2],
+                              xf_error *error) {
     xfi_groups groups;
     XFI_TRY(xfi_certify_blocks(&groups, model, n_front, k1, data, omp_get_max_threads(), error));
     *margin = groups.margin;
     memcpy(sequence, groups.closest, sizeof groups.closest);
     xfi_groups_clear(&groups);
     return XF_OK;
+}
+
+/* Cells: least distance from the integers over the bound. */
+static xf_status cell_margin(const xf_model *model, int64_t n_front, int k1, const xf_dataset *data,
+                             double *margin, int64_t sequence[2], xf_error *error) {
+    double *t = xfi_calloc2(2, data->n_tokens, sizeof(double));
+    if (t == NULL)
+        return xfi_fail_memory(error);
+    double *E = t + data->n_tokens;
+    xf_status status =
+        xfi_front_bound(t, E, model, n_front, k1, data, omp_get_max_threads(), error);
+    if (status == XF_OK)
+        *margin = xfi_cell_margin(data, t, E, sequence);
+    xfi_free(t);
+    return status;
+}
+
+xf_status xfi_front_margin(const xf_model *model, const xf_dataset *data, double *margin,
+                           int64_t sequence[2], xf_error *error) {
+    *margin = INFINITY;
+    sequence[0] = sequence[1] = 0;
+    if (model->n_phases == 1 && strcmp(model->phases[0].name, "constant") == 0)
+        return XF_OK;
+    int64_t next = 0, n_front = count_front(model, &next);
+    int k1 = n_front > 0 ? find_axis(model, n_front) : -1;
+    if (k1 < 0 || next == model->n_phases)
+        return xfi_fail(error, XF_ERR_ARGUMENT, "this model has no pooled front end");
+    int cells = strcmp(model->phases[next].name, "quantise") == 0;
+    return (cells ? cell_margin : group_margin)(model, n_front, k1, data, margin, sequence, error);
 }

@@ -83,6 +83,8 @@ static xf_status search_rounds(plan *p, xfi_search *search, xf_error *error) {
         XFI_TRY(xfi_search_plain(search, round, error));
         XFI_TRY(try_pairs(p, search, error));
     }
+    if (!goes_on(p))
+        return XF_OK;
     xfi_search_drop_pools(search);
     for (int round = 0; round < KINK_ROUNDS && goes_on(p); round++) {
         XFI_TRY(xfi_search_kinks(search, round, error));

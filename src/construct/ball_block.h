@@ -1,0 +1,59 @@
+/* Balls: numbers with rigorous error bounds, pushed through feed-forward layers
+ * (docs/theory.md, T-front). Centres are in double-double, bounds in binary64, inflated. */
+#ifndef XFI_CONSTRUCT_BALL_BLOCK_H
+#define XFI_CONSTRUCT_BALL_BLOCK_H
+
+#include "num/double_double.h"
+#include "num/format.h"
+
+#include <exactformer/model.h>
+
+/* Covers the rounding of the bounds' own evaluation and the double-double error. */
+#define XFI_INFLATE (1.0 + 0x1p-40)
+
+/* A number known to within `error`. */
+typedef struct xfi_ball {
+    xfi_dd centre;
+    double error;
+} xfi_ball;
+
+/* One neuron on one token. */
+typedef struct xfi_neuron_state {
+    xfi_dd a;          /* pre-activation */
+    double propagated; /* from the errors of its inputs */
+    double local;      /* of its own rounding */
+    int active;        /* possibly > 0 */
+    int certain;       /* certainly >= 0 */
+} xfi_neuron_state;
+
+/* Nonzero structure of one block, shared by all tokens. */
+typedef struct xfi_block_view {
+    const xf_model *model;
+    const xfi_format *format;
+    int64_t d;
+    int64_t w;
+    double eta;
+    const double *U;
+    const double *W;
+    const double *b;
+    int64_t *n_inputs; /* [w] nonzero entries of each row of U */
+    double *roundings; /* [w] of a pre-activation, in any order */
+    int *negates;      /* [w] row i is minus row i-1 */
+    int *writes;       /* [d] some neuron writes this coordinate */
+} xfi_block_view;
+
+/* |x| at most. */
+double xfi_ball_magnitude(xfi_ball x);
+
+/* Look at one block. `model` and `format` must outlive the view. Returns 0 if memory is short
+ * (nothing to clear then). */
+int xfi_block_view_init(xfi_block_view *view, const xf_model *model, int64_t block,
+                        const xfi_format *format);
+void xfi_block_view_clear(xfi_block_view *view);
+
+/* x becomes FF(x), in place, for the exact evaluation and every order of summation, with and
+ * without FMA; `next` [d] and `states` [w] are scratch. Numeric class: enclosure. */
+void xfi_ball_feed_forward(const xfi_block_view *view, xfi_ball *x, xfi_ball *next,
+                           xfi_neuron_state *states);
+
+#endif
