@@ -1,4 +1,5 @@
 /* Error records: one place that formats them. */
+#define XFI_BASE_ERROR_C
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -18,6 +18,13 @@ xf_status xfi_fail_at(xf_error *error, xf_status status, int64_t sequence, int64
 /* XF_ERR_MEMORY with a standard message. */
 xf_status xfi_fail_memory(xf_error *error);
 
+/* The analyser does not look into other files: tell it that these return their status. */
+#if defined(__clang_analyzer__) && !defined(XFI_BASE_ERROR_C)
+#define xfi_fail(error, status, ...) (xfi_fail(error, status, __VA_ARGS__), (status))
+#define xfi_fail_at(error, status, ...) (xfi_fail_at(error, status, __VA_ARGS__), (status))
+#define xfi_fail_memory(error) (xfi_fail_memory(error), XF_ERR_MEMORY)
+#endif
+
 /* Put "prefix: " before the message, e.g. a file name. */
 void xfi_error_prefix(xf_error *error, const char *prefix);
 

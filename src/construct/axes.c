@@ -20,13 +20,37 @@ int xfi_grid_bits(const xfi_problem *problem, int k) {
     return top == INT_MIN ? 0 : top - bottom + 1;
 }
 
+int xfi_sorted_exponent_limit(const xfi_format *format) {
+    return format->p == 24 ? 96 : 1000;
+}
+
+/* Are all nonzero |y_k| of moderate size? Subnormals count only if `subnormals` is 0: the sorted
+ * writer has a class for them. */
+static int moderate(const xfi_problem *problem, int k, int subnormals) {
+    int limit = xfi_sorted_exponent_limit(&problem->format);
+    for (int64_t g = 0; g < problem->data->n_targets; g++) {
+        double y = target(problem, g, k);
+        if (y == 0.0 || (subnormals && xfi_exponent(y) < problem->format.emin))
+            continue;
+        int exponent = xfi_exponent(y);
+        if (exponent < -limit || exponent > limit)
+            return 0;
+    }
+    return 1;
+}
+
+/* Grid bits of k; more than any format has if k is no use to the grid writer. */
+static int useful_bits(const xfi_problem *problem, int k) {
+    return moderate(problem, k, 0) ? xfi_grid_bits(problem, k) : INT_MAX - 1;
+}
+
 xfi_axes xfi_axes_grid(const xfi_problem *problem, int *bits) {
     int d = (int)problem->data->d;
     xfi_axes axes = {0, -1};
     int second = INT_MAX;
-    *bits = xfi_grid_bits(problem, 0);
+    *bits = useful_bits(problem, 0);
     for (int k = 1; k < d; k++) {
-        int b = xfi_grid_bits(problem, k);
+        int b = useful_bits(problem, k);
         if (b < *bits) {
             axes = (xfi_axes){k, axes.k1};
             second = *bits;
@@ -37,24 +61,6 @@ xfi_axes xfi_axes_grid(const xfi_problem *problem, int *bits) {
         }
     }
     return axes;
-}
-
-int xfi_sorted_exponent_limit(const xfi_format *format) {
-    return format->p == 24 ? 110 : 1000;
-}
-
-/* Can k be k1? Subnormals have a class of their own. */
-static int carries_gates(const xfi_problem *problem, int k) {
-    int limit = xfi_sorted_exponent_limit(&problem->format);
-    for (int64_t g = 0; g < problem->data->n_targets; g++) {
-        double y = target(problem, g, k);
-        if (y == 0.0 || xfi_exponent(y) < problem->format.emin)
-            continue;
-        int exponent = xfi_exponent(y);
-        if (exponent < -limit || exponent > limit)
-            return 0;
-    }
-    return 1;
 }
 
 static double largest_on(const xfi_problem *problem, int k) {
@@ -69,7 +75,7 @@ int xfi_axes_sorted(const xfi_problem *problem, xfi_axes *axes) {
     double limit = ldexp(1.0, xfi_sorted_exponent_limit(&problem->format));
     *axes = (xfi_axes){-1, -1};
     for (int k = 0; k < d; k++) {
-        int bits = carries_gates(problem, k) ? xfi_grid_bits(problem, k) : -1;
+        int bits = moderate(problem, k, 1) ? xfi_grid_bits(problem, k) : -1;
         if (bits >= 0 && (best < 0 || bits < best)) {
             best = bits;
             axes->k1 = k;

@@ -9,7 +9,8 @@
 int xfi_grid_bits(const xfi_problem *problem, int k);
 
 /* For the grid writer: k1 has the fewest grid bits, k2 (-1 for d = 1) the next fewest.
- * *bits gets the bits on k1. */
+ * Coordinates with values beyond the exponent limit below come last. *bits gets the bits on k1,
+ * INT_MAX - 1 if even that one has such values. */
 xfi_axes xfi_axes_grid(const xfi_problem *problem, int *bits);
 
 /* For the sorted writer: every nonzero |y_k1| is subnormal or has an exponent that the
@@ -18,7 +19,7 @@ xfi_axes xfi_axes_grid(const xfi_problem *problem, int *bits);
 int xfi_axes_sorted(const xfi_problem *problem, xfi_axes *axes);
 
 /* Binary exponents that the sorted writer accepts on k1: [-1000, 1000] for binary64,
- * [-110, 110] for binary32. */
+ * [-96, 96] for binary32. */
 int xfi_sorted_exponent_limit(const xfi_format *format);
 
 /* Exponents of the largest and least nonzero |y| over all coordinates; 0 if all are 0. */

@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+double xfi_beyond(const xfi_format *format, double absolute) {
+    return absolute < ldexp(1.0, format->emax) ? 0.0 : INFINITY;
+}
+
 double xfi_ball_magnitude(xfi_ball x) {
     return fabs(x.centre.hi) + x.error;
 }
@@ -87,14 +91,15 @@ static xfi_neuron_state evaluate_neuron(const xfi_block_view *view, int64_t i, c
     if (view->roundings[i] > 0)
         local = (xfi_gamma(view->format, view->roundings[i]) + n * n * 0x1p-104) * absolute;
     if (view->n_inputs[i] > 0)
-        local += n * view->format->smallest;
+        local += 2 * n * view->format->smallest;
+    local += xfi_beyond(view->format, absolute);
     return (xfi_neuron_state){
         .a = sum, .propagated = propagated * XFI_INFLATE, .local = local * XFI_INFLATE};
 }
 
 static void decide(xfi_neuron_state *state) {
     double a = xfi_dd_value(state->a), e = (state->propagated + state->local) * XFI_INFLATE;
-    state->active = a + e > 0;
+    state->active = !(a + e <= 0); /* NaN: anything may happen */
     state->certain = a - e >= 0;
 }
 
@@ -150,13 +155,14 @@ static xfi_ball evaluate_output(const xfi_block_view *view, int64_t c, const xfi
         double error = states[i].local + states[i].propagated;
         absolute += fabs(out[i]) * (fabs(a) + error);
         local += fabs(out[i]) * states[i].local;
-        inexact |= fabs(out[i]) != 1.0 && view->n_inputs[i] > 0;
+        inexact |= fabs(out[i]) != 1.0 && (view->n_inputs[i] > 0 || view->b[i] != 1.0);
         terms++;
     }
     double roundings = (terms > 1 ? terms - 1 : 0) + inexact;
     double rounding = xfi_gamma(view->format, roundings) * absolute;
     if (roundings > 0)
-        rounding += (terms + 1) * view->format->smallest;
+        rounding += 2 * (terms + 1) * view->format->smallest;
+    rounding += xfi_beyond(view->format, absolute);
     double error = (propagate(view, c, x, states) + local + rounding) * XFI_INFLATE;
     return (xfi_ball){sum, error};
 }

@@ -42,6 +42,10 @@ typedef struct xfi_block_view {
     int *writes;       /* [d] some neuron writes this coordinate */
 } xfi_block_view;
 
+/* 0 if a sum of absolute values leaves room below the largest number of the format, so that no
+ * partial sum overflows in any order; else infinity. */
+double xfi_beyond(const xfi_format *format, double absolute);
+
 /* |x| at most. */
 double xfi_ball_magnitude(xfi_ball x);
 

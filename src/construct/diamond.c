@@ -163,6 +163,7 @@ static int routing_fits(const xfi_diamond *diamond, double largest_d, const xfi_
     }
     double slope = diamond->beta / (2 * diamond->h) + diamond->epsilon / 2;
     double limit = ldexp(diamond->epsilon / 2 * g, format->p);
+    limit = fmin(limit, ldexp(1.0, format->emax - 24)); /* no partial sum overflows */
     return slope * (largest_d + diamond->h) * (1.0 + 0x1p-50) <= limit &&
            xfi_representable(format, slope);
 }

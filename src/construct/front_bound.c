@@ -61,19 +61,22 @@ static xf_status view_pool(pool_view *pool, const xf_model *model, int64_t n_fro
 }
 
 /* gain * mean_l s_l and its error, rounding of every order included. */
-static xfi_ball pooled_term(const pool_view *pool, const xfi_ball *s, int64_t n,
+static xfi_ball pooled_term(const pool_view *pool, const xfi_ball *a, const xfi_ball *s, int64_t n,
                             const xfi_format *format) {
     xfi_dd sum = {0, 0};
-    double errors = 0, absolute = 0;
+    double errors = 0, absolute = 0, others = 0;
     for (int64_t l = 0; l < n; l++) {
         sum = xfi_dd_add(sum, s[l].centre);
         errors += s[l].error;
+        others += xfi_ball_magnitude(a[l]);
         absolute += xfi_ball_magnitude(s[l]);
     }
     double count = (double)n, gain = fabs(pool->gain);
     xfi_ball term = {xfi_dd_scale(xfi_dd_divide(sum, count), pool->gain), 0};
     double rounding = xfi_gamma(format, count + 3) * gain * (absolute / count);
-    double underflow = (gain * (count + 2) + 2) * format->smallest;
+    double underflow = (gain + 1) * (count + 2) * format->smallest;
+    underflow += xfi_beyond(format, others) + xfi_beyond(format, absolute) +
+                 xfi_beyond(format, gain * absolute);
     double inflate = 1.0 + (count + 8) * 0x1p-52; /* of these sums themselves */
     term.error = (gain * (errors / count) + rounding + underflow) * inflate * XFI_INFLATE;
     return term;
@@ -87,6 +90,10 @@ static void finish_token(double *t, double *E, xfi_ball a, xfi_ball pooled, doub
     if (rho != 0.0 && (pooled.centre.hi != 0.0 || pooled.error != 0.0))
         error += format->u * (fabs(*t) + error) * (1.0 + 2 * format->u);
     *E = (error + 0x1p-53 * fabs(*t)) * XFI_INFLATE; /* t is itself rounded to binary64 */
+    if (!isfinite(*t) || !isfinite(*E)) {
+        *t = 0;
+        *E = INFINITY;
+    }
 }
 
 typedef struct bound_job {
@@ -136,7 +143,7 @@ static void bound_sequence(const bound_job *job, int64_t j, scratch *room, doubl
     }
     xfi_ball pooled = {{0, 0}, 0};
     if (job->pool.gain != 0.0)
-        pooled = pooled_term(&job->pool, room->s, n, &job->format);
+        pooled = pooled_term(&job->pool, room->a, room->s, n, &job->format);
     for (int64_t l = 0; l < n; l++)
         finish_token(t + first + l, E + first + l, room->a[l], pooled, job->pool.rho, &job->format);
 }

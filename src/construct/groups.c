@@ -66,6 +66,8 @@ static void begin_group(xfi_group *group, int64_t sequence, int64_t target) {
 }
 
 static void add_token(xfi_group *group, double t, double E) {
+    if (!isfinite(t) || !isfinite(E)) /* not fmax's way of dropping a NaN */
+        group->error = INFINITY;
     group->t_low = fmin(group->t_low, t);
     group->t_high = fmax(group->t_high, t);
     group->error = fmax(group->error, E);

@@ -8,6 +8,10 @@
 
 #include <limits.h>
 
+/* Codes stay 2^ROOM below the largest number, so that a runtime that evaluates attention
+ * with V = 0 can still add up a sequence. */
+enum { ROOM = 24 };
+
 void xfi_lanes_clear(xfi_lanes *lanes) {
     for (int s = 0; s < 2; s++) {
         xfi_free(lanes->side[s].items);
@@ -24,7 +28,7 @@ static double written_y1(const xfi_written *written, int64_t target) {
  * c - 2^k >= bottom. All exact: c has at most p bits because 2^k >= ulp(high). */
 static int find_code(xfi_item *item, double bottom, const xfi_format *format) {
     double top = item->low;
-    if (!(top > bottom) || !(item->high < ldexp(1.0, format->emax)))
+    if (!(top > bottom) || !(item->high < ldexp(1.0, format->emax - ROOM)))
         return 0;
     int largest = xfi_exponent(top - bottom);
     for (int k = largest; k >= largest - 2; k--) {
@@ -85,9 +89,10 @@ static int plan_steps(xfi_lane *lane, const xfi_format *format) {
 }
 
 /* Item i of the lane from its group. */
-static void place(xfi_item *item, const xfi_group *group, double sign, double shift, double sigma,
+static void place(xfi_item *item, const xfi_group *group, double sign, const xfi_placing *placing,
                   const xfi_written *written) {
-    double low = (group->low - shift) * sigma, high = (group->high - shift) * sigma;
+    double low = (group->low - placing->shift) * placing->sigma;
+    double high = (group->high - placing->shift) * placing->sigma;
     *item = (xfi_item){.low = sign > 0 ? low : -high,
                        .high = sign > 0 ? high : -low,
                        .y1 = written_y1(written, group->target),
@@ -101,27 +106,28 @@ static int lane_alloc(xfi_lane *lane, double sign, int64_t n) {
     return lane->items != NULL && lane->steps != NULL;
 }
 
-xf_status xfi_lanes_make(xfi_lanes *out, int *feasible, const xfi_groups *groups, int64_t below,
-                         double shift, double sigma, double reach, const xfi_written *written,
+static int find_lane(xfi_lane *lane, double reach, const xfi_format *format) {
+    return find_codes(lane, reach, format) && plan_steps(lane, format);
+}
+
+xf_status xfi_lanes_make(xfi_lanes *out, int *feasible, const xfi_groups *groups,
+                         const xfi_placing *placing, const xfi_written *written,
                          const xfi_format *format, xf_error *error) {
     *out = (xfi_lanes){0};
-    int64_t above = groups->n - below;
-    int ok = lane_alloc(&out->side[0], 1.0, above);
-    ok = lane_alloc(&out->side[1], -1.0, below) && ok;
+    int64_t below = placing->below, above = groups->n - below;
+    xfi_lane *plus = &out->side[0], *minus = &out->side[1];
+    int ok = lane_alloc(plus, 1.0, above);
+    ok = lane_alloc(minus, -1.0, below) && ok;
     if (!ok) {
         xfi_lanes_clear(out);
         return xfi_fail_memory(error);
     }
     for (int64_t i = 0; i < above; i++)
-        place(&out->side[0].items[i], &groups->at[groups->n - 1 - i], 1.0, shift, sigma, written);
+        place(&plus->items[i], &groups->at[groups->n - 1 - i], 1.0, placing, written);
     for (int64_t i = 0; i < below; i++)
-        place(&out->side[1].items[i], &groups->at[i], -1.0, shift, sigma, written);
-    *feasible = 1;
-    for (int s = 0; s < 2 && *feasible; s++) {
-        xfi_lane *lane = &out->side[s];
-        *feasible = find_codes(lane, reach, format) && plan_steps(lane, format);
-        out->n_steps = lane->n_steps > out->n_steps ? lane->n_steps : out->n_steps;
-    }
+        place(&minus->items[i], &groups->at[i], -1.0, placing, written);
+    *feasible = find_lane(plus, placing->reach, format) && find_lane(minus, placing->reach, format);
+    out->n_steps = plus->n_steps > minus->n_steps ? plus->n_steps : minus->n_steps;
     if (!*feasible)
         xfi_lanes_clear(out);
     return XF_OK;

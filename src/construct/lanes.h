@@ -47,12 +47,18 @@ typedef struct xfi_written {
     xfi_axes axes;
 } xfi_written;
 
-/* Lay out codes and steps for groups whose numbers are sigma (t - shift); the first `below` of them
- * form the negative lane. Finished tokens stay within |x_k1| <= reach (a power of two, or 0).
- * *feasible becomes 0 when some code does not exist or does not fit the format (T-write), and
- * `out` is then cleared. Errors: XF_ERR_MEMORY. */
-xf_status xfi_lanes_make(xfi_lanes *out, int *feasible, const xfi_groups *groups, int64_t below,
-                         double shift, double sigma, double reach, const xfi_written *written,
+/* Where the groups stand on the line of the lanes. */
+typedef struct xfi_placing {
+    int64_t below; /* so many groups, the lowest, form the negative lane */
+    double shift;  /* numbers are sigma (t - shift) */
+    double sigma;
+    double reach; /* finished tokens stay within |x_k1| <= reach: a power of two, or 0 */
+} xfi_placing;
+
+/* Lay out codes and steps. *feasible becomes 0 when some code does not exist or does not fit the
+ * format (T-write), and `out` is then cleared. Errors: XF_ERR_MEMORY. */
+xf_status xfi_lanes_make(xfi_lanes *out, int *feasible, const xfi_groups *groups,
+                         const xfi_placing *placing, const xfi_written *written,
                          const xfi_format *format, xf_error *error);
 void xfi_lanes_clear(xfi_lanes *lanes);
 

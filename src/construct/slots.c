@@ -178,7 +178,7 @@ xf_status xfi_slots_make(xfi_slots *out, const xfi_problem *problem, xfi_axes ax
     *out = (xfi_slots){0};
     out->place = xfi_calloc(n, sizeof *out->place);
     entry *entries = xfi_calloc(n, sizeof *entries);
-    const entry **room = xfi_calloc(n, sizeof *room);
+    const entry **room = xfi_calloc(n, sizeof(const entry *));
     if (!out->place || !entries || !room) {
         xfi_free(entries);
         xfi_free(room);

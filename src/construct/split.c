@@ -45,8 +45,8 @@ static xf_status try_split(xfi_split *split, const xfi_groups *groups, double re
         return XF_OK;
     xfi_lanes lanes;
     int feasible = 0;
-    XFI_TRY(xfi_lanes_make(&lanes, &feasible, groups, split->below, split->shift, split->sigma,
-                           reach, written, format, error));
+    xfi_placing placing = {split->below, split->shift, split->sigma, reach};
+    XFI_TRY(xfi_lanes_make(&lanes, &feasible, groups, &placing, written, format, error));
     if (feasible)
         split->n_steps = lanes.n_steps;
     xfi_lanes_clear(&lanes);

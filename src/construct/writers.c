@@ -102,9 +102,8 @@ static xf_status write_behind(xfi_best *best, const xfi_front_end *front,
         return XF_OK;
     xfi_lanes lanes;
     int feasible = 0;
-    double reach = xfi_target_reach(groups, &written);
-    XFI_TRY(xfi_lanes_make(&lanes, &feasible, groups, below, 0.0, 1.0, reach, &written,
-                           &problem->format, error));
+    xfi_placing placing = {below, 0.0, 1.0, xfi_target_reach(groups, &written)};
+    XFI_TRY(xfi_lanes_make(&lanes, &feasible, groups, &placing, &written, &problem->format, error));
     if (!feasible)
         return XF_OK;
     xf_model model;
@@ -262,23 +261,26 @@ static xf_status refuse_front(const xfi_best *best, const xfi_problem *problem, 
                        best->near_bound, best->near_margin, way_out);
 }
 
-xf_status xfi_writers_choose(xfi_writers *out, xfi_problem *problem, xf_error *error) {
-    *out = (xfi_writers){.sorted = {.sorted = 1}};
+static int assess(xfi_writers *out, const xfi_problem *problem) {
     int bits = 0;
+    *out = (xfi_writers){.sorted = {.sorted = 1}};
     out->grid.axes = xfi_axes_grid(problem, &bits);
     out->grid.usable = bits < problem->format.p - 2;
     out->sorted.usable = xfi_axes_sorted(problem, &out->sorted.axes);
-    if (out->sorted.usable || out->grid.usable || problem->data->d == 1)
-        return out->sorted.usable || out->grid.usable ? XF_OK : refuse_writer(problem, error);
+    return out->grid.usable || out->sorted.usable;
+}
+
+xf_status xfi_writers_choose(xfi_writers *out, xfi_problem *problem, xf_error *error) {
+    if (assess(out, problem))
+        return XF_OK;
     int largest = 0, least = 0, limit = xfi_sorted_exponent_limit(&problem->format);
     xfi_target_exponents(problem, &largest, &least);
     int exponent = largest > limit ? largest - limit : least < -limit ? least + limit : 0;
     xf_status status = XF_OK;
-    if (exponent != 0 && xfi_problem_scale_targets(problem, exponent, &status, error))
-        out->sorted.usable = xfi_axes_sorted(problem, &out->sorted.axes);
-    if (status == XF_OK && !out->sorted.usable)
-        return refuse_writer(problem, error);
-    return status;
+    if (exponent != 0 && xfi_problem_scale_targets(problem, exponent, &status, error) &&
+        assess(out, problem))
+        return XF_OK;
+    return status != XF_OK ? status : refuse_writer(problem, error);
 }
 
 xf_status xfi_best_refuse(const xfi_best *best, const xfi_problem *problem, xf_error *error) {

@@ -95,7 +95,7 @@ static int64_t compact(double *values, int64_t *offsets, const int64_t *original
     int64_t rows = 0, kept = 0, first = 0;
     for (int64_t j = 0; j < n_sequences; j++) {
         int64_t next = offsets[j + 1], n = next - first;
-        if (original[j] == j) {
+        if (original[j] == j && values != NULL) {
             memmove(values + rows * d, values + first * d, (size_t)(n * d) * sizeof *values);
             rows += n;
             offsets[++kept] = rows;

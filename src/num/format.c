@@ -21,5 +21,7 @@ double xfi_power_above(double v) {
 
 double xfi_gamma(const xfi_format *format, double n) {
     double nu = n * format->u;
+    if (!(nu < 0.5))
+        return INFINITY;
     return nu / (1.0 - nu) * (1.0 + 0x1p-50);
 }

@@ -53,7 +53,7 @@ double xfi_ulp(const xfi_format *format, double v);
 /* Smallest power of two > v >= 0 (1 for v = 0). */
 double xfi_power_above(double v);
 
-/* gamma_n = n u / (1 - n u), rounded up a little; n u < 1/2. */
+/* gamma_n = n u / (1 - n u), rounded up a little; INFINITY unless n u < 1/2. */
 double xfi_gamma(const xfi_format *format, double n);
 
 #endif

@@ -99,7 +99,9 @@ static xft_trial draw_case(const run *r, int64_t i, xf_dataset *data, const xft_
     xfi_rng rng;
     xfi_rng_seed(&rng, r->seed, (uint64_t)i);
     *family = &c->families[i % c->n_families];
-    double budget = c->budget > 0 ? c->budget : 100 * pow(4000, xfi_rng_uniform(&rng));
+    double budget = 100 * pow(4000, xfi_rng_uniform(&rng));
+    if ((*family)->budget > 0)
+        budget = (*family)->budget;
     xft_random_data(data, *family, c->dtype, budget, &rng);
     int softmax = xfi_rng_below(&rng, 4) == 0;
     xft_trial trial = {.may_refuse = (*family)->most_refused > 0,
@@ -205,15 +207,15 @@ static void run_case(run *r, int64_t i, tally *tallies) {
     xft_trial_run(&verdict, &trial, &data);
     count(&tallies[i % r->campaign->n_families], &verdict, now() - start, i);
     if (r->verbose)
-        printf("case %lld (%s): N = %lld, T = %lld, M = %lld, d = %lld: %s; %lld blocks, %s, %s, "
-               "margin %g; %s\n",
+        printf("case %lld (%s): N = %lld, T = %lld, M = %lld, d = %lld: %s; %lld blocks (%lld "
+               "extra), %s, %s, margin %g; %s\n",
                (long long)i, family->name, (long long)data.n_sequences, (long long)data.n_tokens,
                (long long)data.n_targets, (long long)data.d,
                verdict.stage == XFT_EXACT     ? "exact"
                : verdict.stage == XFT_REFUSED ? "refused"
                                               : "FAILED",
-               (long long)verdict.n_blocks, verdict.report.front, verdict.report.writer,
-               verdict.report.margin, verdict.text);
+               (long long)verdict.n_blocks, (long long)verdict.report.extra_blocks,
+               verdict.report.front, verdict.report.writer, verdict.report.margin, verdict.text);
     if (xft_is_failure(&verdict))
         show_failure(r, i, family, &trial, &verdict, &data);
     xf_dataset_clear(&data);

@@ -21,7 +21,6 @@ typedef struct xft_campaign {
     int n_families;
     int64_t n_cases; /* with multiplier 1, all families together */
     xf_dtype dtype;
-    double budget; /* as for xft_random_data; 0: a few milliseconds a case */
 } xft_campaign;
 
 /* Case i belongs to family i mod n_families. Prints a table of the families. Returns the

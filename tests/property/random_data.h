@@ -27,7 +27,8 @@ enum {
     XFT_X_ONE_HOT = 1 << 11,    /* multiples of unit vectors */
     XFT_X_CLOSE = 1 << 12,      /* tokens that differ by a few ulps */
     XFT_X_SUBNORMAL = 1 << 13,  /* around the smallest numbers */
-    XFT_X_LARGEST = 1 << 14     /* up to the largest numbers */
+    XFT_X_LARGEST = 1 << 14,    /* up to the largest numbers */
+    XFT_X_BINARY = 1 << 15      /* corners of the cube */
 };
 
 /* Styles of targets. */
@@ -70,6 +71,7 @@ typedef struct xft_family {
     int d_min, d_max;
     int n_max;           /* tokens a sequence; 0: 50 */
     int N_min, N_max;    /* sequences; 0: 1 and 40 */
+    double budget;       /* work for a data set, see xft_random_data; 0: random */
     double most_refused; /* share of the data sets that may be refused; 0: none */
     int always_refused;  /* nonzero: all with 53 bits of targets and more on coordinate 0 */
     int regular;         /* nonzero: extra blocks are not allowed (sorted writer: but one) */

@@ -166,6 +166,8 @@ static double raw_input(const xft_source *s, int64_t k) {
         return log_uniform(rng, 1e-12, 1e6);
     case XFT_X_LATTICE:
         return (double)(xfi_rng_below(rng, 9) - 4);
+    case XFT_X_BINARY:
+        return (double)xfi_rng_below(rng, 2);
     case XFT_X_CLOSE:
         return close_value(s, k);
     case XFT_X_SUBNORMAL:

@@ -113,7 +113,7 @@ static void binary32(void **state) {
     (void)state;
     xft_campaign campaign = {.families = families,
                              .n_families = sizeof families / sizeof families[0],
-                             .n_cases = 800,
+                             .n_cases = 1500,
                              .dtype = XF_F32};
     assert_int_equal(xft_campaign_run(&campaign), 0);
 }

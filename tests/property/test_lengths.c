@@ -68,8 +68,10 @@ static int64_t depth(int64_t n, int64_t m, int coarse) {
 static void depth_does_not_depend_on_length(void **state) {
     (void)state;
     for (int64_t m = 0; m <= 4; m++)
-        for (int coarse = 0; coarse < 2; coarse++)
-            assert_int_equal(depth(SHORT, m, coarse), depth(LONG, m, coarse));
+        for (int coarse = 0; coarse < 2; coarse++) {
+            int64_t expected = depth(SHORT, m, coarse);
+            assert_int_equal(depth(LONG, m, coarse), expected);
+        }
 }
 
 int main(void) {

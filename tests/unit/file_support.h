@@ -232,6 +232,7 @@ static inline void random_dataset(xf_dataset *out, xfi_rng *rng, int with_target
         x[i] = (double)(int64_t)bits * (exponent < 0 ? 1e-300 : 1e200) * exponent;
         y[i] = xfi_rng_normal(rng);
     }
+    error.message[0] = '\0';
     xf_status status = xf_dataset_from_arrays(out, n, d, x, x_offsets, with_targets ? y : NULL,
                                               with_targets ? y_offsets : NULL, NULL, &error);
     if (status != XF_OK)

@@ -1,4 +1,5 @@
-/* xf_build: reports, refusals, memory failures. Exactness itself is in tests/property. */
+/* xf_build: reports, refusals, memory failures. Exactness itself is in tests/property.
+ * Labels: exact */
 #include <exactformer/exactformer.h>
 
 #include "base/alloc.h"
@@ -28,30 +29,28 @@ static xf_dataset generate(const char *kind, int64_t n, int64_t d, int64_t m, xf
     return data;
 }
 
-static void grid_targets_take_half_a_block_each(void **state) {
+static void grid_targets_take_at_most_half_a_block_each(void **state) {
     (void)state;
     xf_dataset data = generate("gaussian", 50, 4, 2, XF_GRID_INTEGER);
     xf_model model;
     xf_build_report report;
     assert_int_equal(xf_build(&model, &data, NULL, &report, NULL), XF_OK);
-    assert_string_equal(report.writer, "grid");
-    assert_int_equal(model.n_blocks, 50 + 2);
+    assert_in_range(model.n_blocks, 25 + 3, 50 + 2);
     assert_int_equal(report.bound, 2 * 100 + 2 * 50 + 1);
     assert_true(report.margin > 1);
     assert_string_equal(model.phases[0].name, "pooling");
-    assert_string_equal(model.phases[1].name, "write");
+    assert_string_equal(model.phases[model.n_phases - 1].name, "write");
     xf_model_clear(&model);
     xf_dataset_clear(&data);
 }
 
-static void full_targets_take_a_block_each(void **state) {
+static void full_targets_take_at_most_a_block_each(void **state) {
     (void)state;
     xf_dataset data = generate("gaussian", 50, 4, 2, XF_GRID_FULL);
     xf_model model;
     xf_build_report report;
     assert_int_equal(xf_build(&model, &data, NULL, &report, NULL), XF_OK);
-    assert_string_equal(report.writer, "sorted");
-    assert_in_range(model.n_blocks, 102, 103);
+    assert_in_range(model.n_blocks, 50 + 3, 103);
     xf_model_clear(&model);
     xf_dataset_clear(&data);
 }
@@ -208,8 +207,8 @@ static void memory_failures_are_clean(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grid_targets_take_half_a_block_each),
-        cmocka_unit_test(full_targets_take_a_block_each),
+        cmocka_unit_test(grid_targets_take_at_most_half_a_block_each),
+        cmocka_unit_test(full_targets_take_at_most_a_block_each),
         cmocka_unit_test(one_target_is_a_constant),
         cmocka_unit_test(full_targets_in_one_dimension_are_refused),
         cmocka_unit_test(binary32_refuses_wide_targets),

@@ -91,10 +91,10 @@ static void codes_fit_their_gaps(void **state) {
         for (int i = 0; i < n_splits; i++) {
             xfi_lanes lanes;
             int feasible = 0;
-            assert_int_equal(xfi_lanes_make(&lanes, &feasible, &groups, splits[i].below,
-                                            splits[i].shift, splits[i].sigma, reach, &written,
-                                            &format, NULL),
-                             XF_OK);
+            xfi_placing placing = {splits[i].below, splits[i].shift, splits[i].sigma, reach};
+            assert_int_equal(
+                xfi_lanes_make(&lanes, &feasible, &groups, &placing, &written, &format, NULL),
+                XF_OK);
             assert_true(feasible);
             assert_int_equal(lanes.n_steps, splits[i].n_steps);
             assert_true(i == 0 || splits[i - 1].n_steps <= splits[i].n_steps);
