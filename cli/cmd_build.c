@@ -7,8 +7,10 @@
 #include <math.h>
 
 static const cli_option_id option_ids[] = {
-    CLI_OUTPUT_MODEL, CLI_CONSTRUCTION,     CLI_ATTENTION, CLI_TAU,   CLI_DTYPE, CLI_BUILD_SEED,
-    CLI_THREADS,      CLI_APPEND_POSITIONS, CLI_JSON,      CLI_QUIET, CLI_HELP,  CLI_NONE};
+    CLI_OUTPUT_MODEL, CLI_CONSTRUCTION, CLI_FRONT,     CLI_WRITER,
+    CLI_OPTIMISE,     CLI_NORM,         CLI_ATTENTION, CLI_TAU,
+    CLI_DTYPE,        CLI_BUILD_SEED,   CLI_THREADS,   CLI_APPEND_POSITIONS,
+    CLI_JSON,         CLI_QUIET,        CLI_HELP,      CLI_NONE};
 
 static void print_report(const cli_options *options, const xf_model *model,
                          const xf_build_report *report) {
@@ -59,6 +61,10 @@ static int build(xf_model *model, xf_build_report *report, const xf_dataset *dat
                                   .attention = (xf_attention)options->attention,
                                   .tau = options->tau,
                                   .dtype = (xf_dtype)options->dtype,
+                                  .optimise = (xf_optimise)options->optimise,
+                                  .front = options->front,
+                                  .writer = options->writer,
+                                  .balanced = options->balanced,
                                   .seed = options->seed,
                                   .threads = (int)options->threads,
                                   .progress = cli_progress_report,

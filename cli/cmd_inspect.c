@@ -21,13 +21,41 @@ static void print_model(const cli_options *options, const xf_model *model) {
              (long long)model->d);
     if (model->positions >= 0)
         cli_line(options, "positions", "last coordinate, multiples of 2^-%d", model->positions);
-    cli_line(options, "construction", "%s", model->construction);
+    if (model->writer[0] != '\0')
+        cli_line(options, "construction", "%s, front end %s, writer %s", model->construction,
+                 model->front, model->writer);
+    else
+        cli_line(options, "construction", "%s", model->construction);
     cli_line(options, "model", "%s, %s, width %lld", cli_attention_names[model->attention],
              cli_dtype_names[model->dtype], (long long)model->width);
     if (model->attention == XF_SOFTMAX)
         cli_line(options, "tau", "%.17g", model->tau);
     if (isfinite(model->tau_max))
         cli_line(options, "exact", "for softmax with tau up to %.17g", model->tau_max);
+}
+
+/* What was chosen, and what the alternatives would have cost. */
+static void print_alternatives(const cli_options *options, const xf_model *model) {
+    for (int i = 0; i < model->n_alternatives; i++) {
+        const xf_alternative *other = &model->alternatives[i];
+        char norm[48] = "";
+        if (isfinite(other->norm_squared))
+            snprintf(norm, sizeof norm, ", norm squared %.3g", other->norm_squared);
+        cli_line(options, i ? "" : "alternatives", "%-6s %-14s %lld blocks%s", other->front,
+                 other->writer, (long long)other->blocks, norm);
+    }
+}
+
+static json_t *alternatives_json(const xf_model *model) {
+    json_t *list = json_array();
+    for (int i = 0; i < model->n_alternatives; i++) {
+        const xf_alternative *other = &model->alternatives[i];
+        json_array_append_new(
+            list, json_pack("{s:o,s:o,s:I,s:o}", "front", cli_json_text(other->front), "writer",
+                            cli_json_text(other->writer), "blocks", (json_int_t)other->blocks,
+                            "l2_norm_squared", cli_json_real(other->norm_squared)));
+    }
+    return list;
 }
 
 static void print_inspection(const cli_options *options, const xf_model *model,
@@ -65,6 +93,11 @@ static json_t *model_json(const xf_model *model) {
         "positions", cli_json_position(model->positions), "phases", phases_json(model));
 }
 
+static json_t *choice_json(const xf_model *model) {
+    return json_pack("{s:o,s:o,s:o}", "front", cli_json_text(model->front), "writer",
+                     cli_json_text(model->writer), "alternatives", alternatives_json(model));
+}
+
 static json_t *inspection_json(const xf_model *model, const xf_inspection *i) {
     json_t *size = json_pack(
         "{s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "blocks", (json_int_t)i->blocks, "bound",
@@ -74,7 +107,7 @@ static json_t *inspection_json(const xf_model *model, const xf_inspection *i) {
         cli_json_real(i->l2_norm_squared), "max_abs_weight", cli_json_real(i->max_abs_weight));
     if (i->has_margin)
         size = cli_json_join(size, cli_json_margin(i->margin, i->margin_sequence));
-    return cli_json_join(size, model_json(model));
+    return cli_json_join(size, cli_json_join(model_json(model), choice_json(model)));
 }
 
 static int inspect(const xf_model *model, const xf_dataset *data, const cli_options *options) {
@@ -85,6 +118,7 @@ static int inspect(const xf_model *model, const xf_dataset *data, const cli_opti
     print_model(options, model);
     print_inspection(options, model, &inspection);
     print_phases(options, model);
+    print_alternatives(options, model);
     json_t *json = options->json ? inspection_json(model, &inspection) : NULL;
     return cli_finish(options, json, 0);
 }

@@ -4,7 +4,9 @@
 const char *const cli_attention_names[] = {"hardmax", "softmax", NULL};
 const char *const cli_dtype_names[] = {"f64", "f32", NULL};
 const char *const cli_engine_names[] = {"dense", "blas", NULL};
-static const char *const construction_names[] = {"pooled", NULL};
+static const char *const construction_names[] = {"pooled", "published", NULL};
+static const char *const optimise_names[] = {"depth", "norm", NULL};
+static const char *const norm_names[] = {"plain", "balanced", NULL};
 static const char *const position_names[] = {"append", NULL};
 static const char *const grid_names[] = {"full", "f32", "f16", "integer", NULL};
 
@@ -22,7 +24,7 @@ const cli_option cli_option_table[CLI_N_OPTIONS] = {
                           CLI_VALUE_TEXT, FIELD(output), NULL, 0},
     [CLI_OUTPUT_DATA] = {"output", 'o', "FILE", "the file to write: .npz, .safetensors or .jsonl",
                          CLI_VALUE_TEXT, FIELD(output), NULL, 0},
-    [CLI_CONSTRUCTION] = {"construction", 0, "NAME", "pooled (the default)", CLI_VALUE_CHOICE,
+    [CLI_CONSTRUCTION] = {"construction", 0, "NAME", "pooled (the default) or published", CLI_VALUE_CHOICE,
                           FIELD(construction), construction_names, 0},
     [CLI_ATTENTION] = {"attention", 0, "NAME", "hardmax (the default) or softmax", CLI_VALUE_CHOICE,
                        FIELD(attention), cli_attention_names, 0},
@@ -35,6 +37,18 @@ const cli_option cli_option_table[CLI_N_OPTIONS] = {
                           CLI_VALUE_POSITIVE, FIELD(tau), NULL, 0},
     [CLI_DTYPE] = {"dtype", 0, "TYPE", "f64 (the default) or f32: the precision of the model",
                    CLI_VALUE_CHOICE, FIELD(dtype), cli_dtype_names, 0},
+    [CLI_FRONT] = {"front", 0, "NAME",
+                   "use this front end: plain, kinks or folds (default: choose)", CLI_VALUE_TEXT,
+                   FIELD(front), NULL, 0},
+    [CLI_WRITER] = {"writer", 0, "NAME",
+                    "use this writer: grid, sorted, diamond or diamond-sorted (default: choose)",
+                    CLI_VALUE_TEXT, FIELD(writer), NULL, 0},
+    [CLI_OPTIMISE] = {"optimise", 0, "GOAL", "depth (the default) or norm: what to make small",
+                      CLI_VALUE_CHOICE, FIELD(optimise), optimise_names, 0},
+    [CLI_NORM] = {"norm", 0, "HOW",
+                  "balanced: rescale every neuron by a power of two to the least norm (default: "
+                  "plain; --optimise norm implies balanced)",
+                  CLI_VALUE_CHOICE, FIELD(balanced), norm_names, 0},
     [CLI_BUILD_SEED] = {"seed", 0, "S", "seed of the random candidate directions (default 0)",
                         CLI_VALUE_SEED, FIELD(seed), NULL, 0},
     [CLI_THREADS] = {"threads", 0, "K", "threads to use (default: one a core)", CLI_VALUE_INTEGER,
@@ -42,7 +56,8 @@ const cli_option cli_option_table[CLI_N_OPTIONS] = {
     [CLI_APPEND_POSITIONS] = {"positions", 0, "append",
                               "append a coordinate that holds a token's place in its sequence",
                               CLI_VALUE_CHOICE, FIELD(append_positions), position_names, 0},
-    [CLI_ENGINE] = {"engine", 0, "NAME", "dense (the default, defines the bits) or blas (faster)",
+    [CLI_ENGINE] = {"engine", 0, "NAME",
+                    "dense (the default, defines the bits) or blas (sums by CBLAS)",
                     CLI_VALUE_CHOICE, FIELD(engine), cli_engine_names, 0},
     [CLI_DISTINCT] = {"distinct", 0, NULL,
                       "each output set without repetitions, in order of first appearance",

@@ -21,6 +21,10 @@ typedef enum cli_option_id {
     CLI_TAU,
     CLI_TAU_OVERRIDE,
     CLI_DTYPE,
+    CLI_FRONT,
+    CLI_WRITER,
+    CLI_OPTIMISE,
+    CLI_NORM,
     CLI_BUILD_SEED,
     CLI_THREADS,
     CLI_APPEND_POSITIONS,
@@ -58,6 +62,8 @@ typedef struct cli_options {
     const char *arguments[CLI_MAX_ARGUMENTS];
     const char *output;
     int construction, attention, dtype, engine, append_positions;
+    int optimise, balanced;
+    const char *front, *writer; /* NULL: the library chooses */
     double tau;
     uint64_t seed;
     int64_t threads;

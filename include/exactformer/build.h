@@ -9,7 +9,10 @@
 extern "C" {
 #endif
 
-typedef enum xf_construction { XF_POOLED = 0 } xf_construction;
+typedef enum xf_construction { XF_POOLED = 0, XF_PUBLISHED = 1 } xf_construction;
+
+/* What `xf_build` makes small among all that it can build. */
+typedef enum xf_optimise { XF_OPTIMISE_DEPTH = 0, XF_OPTIMISE_NORM = 1 } xf_optimise;
 
 /* All-zero (or NULL) means: pooled, hardmax, binary64, seed 0, all cores. */
 typedef struct xf_build_options {
@@ -17,9 +20,14 @@ typedef struct xf_build_options {
     xf_attention attention;
     double tau; /* softmax temperature written into the model; 0: 1 */
     xf_dtype dtype;
-    uint64_t seed;     /* of the random candidate directions */
-    int threads;       /* 0: as many as there are cores */
-    int no_self_check; /* nonzero: leave out the final evaluation of every sequence */
+    uint64_t seed; /* of the random candidate directions */
+    int threads;   /* 0: as many as there are cores */
+    xf_optimise optimise;
+    const char *front;  /* NULL: choose; else one of xf_build_fronts() */
+    const char *writer; /* NULL: choose; else one of xf_build_writers() */
+    int balanced;       /* rescale every neuron by a power of two to the least norm
+                           (implied by XF_OPTIMISE_NORM) */
+    int no_self_check;  /* nonzero: leave out the final evaluation of every sequence */
     xf_progress_fn progress;
     void *progress_context;
 } xf_build_options;
@@ -34,9 +42,18 @@ typedef struct xf_build_report {
     double margin;              /* smallest gap between neighbouring groups over the sum of their
                                    rounding bounds; > 1 proves the front end; INFINITY if M = 1 */
     int64_t margin_sequence[2]; /* the two sequences where it occurs */
+    int64_t n_separations;      /* published: separation blocks */
+    double collapse_margin;     /* published: lower bound of the smallest gap between a token's largest
+                                   logit and its others; > 0 proves the collapse; INFINITY if
+                                   every n_j = 1 or there are no logits */
+    double tau_max;             /* as xf_model.tau_max */
     double seconds_construct;
     double seconds_check;
 } xf_build_report;
+
+/* NULL-terminated lists of the front ends and writers that can be asked for. */
+XF_API const char *const *xf_build_fronts(void);
+XF_API const char *const *xf_build_writers(void);
 
 /* Build weights with T(X_j) = Y_j (as sets) for every j, exactly: in real
  * arithmetic with the stored weights, and bit for bit in the model's dtype for every

@@ -25,6 +25,16 @@ typedef struct xf_phase {
     int64_t count;
 } xf_phase;
 
+/* What another writer would have cost for the same data. */
+typedef struct xf_alternative {
+    char front[16];
+    char writer[16];
+    int64_t blocks;
+    double norm_squared; /* NAN: not computed */
+} xf_alternative;
+
+enum { XF_MAX_ALTERNATIVES = 12 };
+
 /* alpha I + left right^T + full, for every block. `full` is NULL unless some block
  * has a full matrix (trained or edited models). */
 typedef struct xf_low_rank {
@@ -48,7 +58,11 @@ typedef struct xf_model {
     double tau_max;        /* exact for every tau <= tau_max; INFINITY: every
                               temperature, 0: hardmax only */
     char construction[16]; /* "pooled", "published", "resnet", "trained", "edited" */
-    int64_t n_sequences;   /* N, M, T of the data set it was built for */
+    char front[16];        /* front end and writer chosen; empty if unknown */
+    char writer[16];
+    int n_alternatives; /* what else could have been chosen, for the reader */
+    xf_alternative alternatives[XF_MAX_ALTERNATIVES];
+    int64_t n_sequences; /* N, M, T of the data set it was built for */
     int64_t n_targets;
     int64_t n_tokens;
     int positions; /* as xf_dataset.positions */

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/fpenv.h"
 #include "construct/pooled.h"
+#include "construct/published.h"
 
 #include <exactformer/run.h>
 
@@ -17,24 +18,48 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+const char *const *xf_build_fronts(void) {
+    static const char *const names[] = {"plain", "kinks", "folds", NULL};
+    return names;
+}
+
+const char *const *xf_build_writers(void) {
+    static const char *const names[] = {"grid", "sorted", "diamond", "diamond-sorted", NULL};
+    return names;
+}
+
+static int is_one_of(const char *name, const char *const *names) {
+    for (; *names != NULL; names++)
+        if (strcmp(*names, name) == 0)
+            return 1;
+    return 0;
+}
+
 static xf_status check_options(const xf_build_options *options, xf_error *error) {
-    if (options->construction != XF_POOLED)
+    if (options->construction != XF_POOLED && options->construction != XF_PUBLISHED)
         return xfi_fail(error, XF_ERR_ARGUMENT, "unknown construction %d",
                         (int)options->construction);
     if (options->tau != 0.0 && !(options->tau > 0.0 && isfinite(options->tau)))
         return xfi_fail(error, XF_ERR_ARGUMENT, "tau must be positive and finite, got %g",
                         options->tau);
+    if (options->front != NULL && !is_one_of(options->front, xf_build_fronts()))
+        return xfi_fail(error, XF_ERR_ARGUMENT, "unknown front end '%s'", options->front);
+    if (options->writer != NULL && !is_one_of(options->writer, xf_build_writers()))
+        return xfi_fail(error, XF_ERR_ARGUMENT, "unknown writer '%s'", options->writer);
     if (options->threads < 0)
         return xfi_fail(error, XF_ERR_ARGUMENT, "threads must not be negative, got %d",
                         options->threads);
     return XF_OK;
 }
 
-static void describe(xf_model *model, const xf_dataset *data, const xf_build_options *options) {
-    strcpy(model->construction, "pooled");
+static void describe(xf_model *model, const xf_dataset *data, const xf_build_options *options,
+                     const xf_build_report *report) {
+    strcpy(model->construction, options->construction == XF_PUBLISHED ? "published" : "pooled");
+    memcpy(model->front, report->front, sizeof model->front);
+    memcpy(model->writer, report->writer, sizeof model->writer);
     model->attention = options->attention;
     model->tau = options->tau > 0.0 ? options->tau : 1.0;
-    model->tau_max = INFINITY; /* all logits are 0 */
+    model->tau_max = report->tau_max;
     model->n_sequences = data->n_sequences;
     model->n_targets = data->n_targets;
     model->n_tokens = data->n_tokens;
@@ -45,11 +70,15 @@ static xf_status construct(xf_model *out, const xf_dataset *data, const xf_build
                            xf_build_report *report, xf_error *error) {
     xfi_problem problem;
     XFI_TRY(xfi_problem_init(&problem, data, options, error));
-    xf_status status = xfi_build_pooled(out, &problem, report, error);
+    int published = options->construction == XF_PUBLISHED;
+    xf_status status = published ? xfi_build_published(out, &problem, report, XFI_STAGE_NONE, error)
+                                 : xfi_build_pooled(out, &problem, report, error);
+    if (!published)
+        report->collapse_margin = report->tau_max = INFINITY; /* all logits are 0 */
     xfi_problem_clear(&problem);
     if (status != XF_OK)
         return status;
-    describe(out, data, options);
+    describe(out, data, options, report);
     return xf_model_check(out, error);
 }
 

@@ -5,7 +5,9 @@
 #include "base/error.h"
 #include "construct/isolation.h"
 #include "construct/neuron.h"
+#include "construct/sequences.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { PROGRESS_EVERY = 64 };
@@ -131,18 +133,6 @@ static extreme extreme_on(const selection *s, int64_t k, int64_t sign) {
     return found;
 }
 
-static int64_t sequence_of(const xf_dataset *data, int64_t token) {
-    int64_t low = 0, high = data->n_sequences;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (data->x_offsets[middle] <= token)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Two neurons suffice for the outermost token of an axis. */
 static void try_fused(selection *s) {
     extreme best = {.gap = 0};
@@ -160,7 +150,7 @@ static void try_fused(selection *s) {
     *move = (xfi_move){.token = best.token, .r = r};
     move->s = best.sign * s->out->x[best.token * s->out->d + best.k];
     s->out->u[best.k] = best.sign;
-    int64_t j = sequence_of(s->problem->data, best.token);
+    int64_t j = xfi_sequence_of(s->problem->data, best.token);
     plan_step(s, j, move, s->out->w);
     carry_out(s, j, move, s->out->w);
 }
@@ -171,7 +161,7 @@ static int64_t most_isolated(selection *s, int64_t *sequence, int *direction, do
     int64_t best = -1;
     *isolation = -1.0;
     for (int64_t j = 0; j < data->n_sequences; j++) {
-        if (s->taken[j] == data->y_offsets[j + 1] - data->y_offsets[j])
+        if (s->taken[j] == xfi_targets_of(data, j))
             continue;
         for (int64_t i = data->x_offsets[j]; i < data->x_offsets[j + 1]; i++) {
             int c = 0;
@@ -222,8 +212,11 @@ static int next_move(selection *s) {
         return 0;
     double reach = orient(s, c, move, u), steepest = plan_step(s, j, move, w);
     double inner = (double)s->iso.norms[c] * s->largest + fabs((double)move->s);
-    if (!(inner + 2.0 * (double)move->r < LIMIT) || !(s->largest + 2 * steepest * reach < LIMIT))
+    double outer = s->largest + 2 * steepest * reach;
+    if (!(inner + 2.0 * (double)move->r < LIMIT) || !(outer < LIMIT)) {
+        s->out->miss.needed = s->out->miss.found * fmax(inner, outer) / LIMIT;
         return 0;
+    }
     carry_out(s, j, move, w);
     return 1;
 }

@@ -2,6 +2,7 @@
 #include "construct/places.h"
 
 #include "base/alloc.h"
+#include "construct/sequences.h"
 #include "num/sort.h"
 
 #include <math.h>
@@ -11,10 +12,6 @@ static const double INSIDE = 0.9, LEAST = 0.2;
 
 enum { LEAST_BITS = 10 };
 
-static int64_t targets_of(const xf_dataset *data, int64_t j) {
-    return data->y_offsets[j + 1] - data->y_offsets[j];
-}
-
 /* Leaders of one sequence spread over the whole arc: by (i + 1/2)/(m_j - 1), then by j. */
 static int rank_arc(xfi_places *places) {
     const xf_dataset *data = places->data;
@@ -23,7 +20,7 @@ static int rank_arc(xfi_places *places) {
     int64_t *order = xfi_calloc(places->n_arc, sizeof *order), n = 0;
     int ok = key != NULL && row != NULL && order != NULL;
     for (int64_t j = 0; ok && j < data->n_sequences; j++) {
-        int64_t m = targets_of(data, j);
+        int64_t m = xfi_targets_of(data, j);
         for (int64_t i = 1; i < m; i++) {
             key[n] = ((double)i - 0.5) / (double)(m - 1);
             row[n++] = data->y_offsets[j] + i;
@@ -89,7 +86,7 @@ int xfi_places_bits(const xfi_places *places) {
     const xf_dataset *data = places->data;
     int64_t m = 1;
     for (int64_t j = 0; j < data->n_sequences; j++)
-        m = targets_of(data, j) > m ? targets_of(data, j) : m;
+        m = xfi_targets_of(data, j) > m ? xfi_targets_of(data, j) : m;
     double bits = ceil(2 * log2((double)m)) + 3;
     bits = fmax(bits, ceil(log2((double)(data->n_sequences + 1))) + 2);
     bits = fmax(bits, ceil(log2((double)(places->n_arc + 1))) + 2);

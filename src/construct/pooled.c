@@ -68,34 +68,9 @@ static xf_status joint_rounds(plan *p, xfi_search *search, xf_error *error) {
     return XF_OK;
 }
 
-/* Kinks and folds cure collisions, where the gap is 0 or noise. A binary32 margin that is
- * small but clearly not noise would need many times more trials than there are. */
-static int goes_on(const plan *p) {
-    int hopeless =
-        p->problem->format.p == 24 && p->best.near_margin > 1e-6 && p->best.near_margin < 1.0 / 32;
-    return p->best.model.n_blocks == 0 && !hopeless;
-}
-
-static xf_status search_rounds(plan *p, xfi_search *search, xf_error *error) {
-    if (p->problem->data->d == 1 && !p->problem->all_single)
-        return joint_rounds(p, search, error);
-    for (int round = 0; round < PLAIN_ROUNDS && !xfi_best_satisfied(&p->best); round++) {
-        XFI_TRY(xfi_search_plain(search, round, error));
-        XFI_TRY(try_pairs(p, search, error));
-    }
-    if (!goes_on(p))
-        return XF_OK;
-    xfi_search_drop_pools(search);
-    for (int round = 0; round < KINK_ROUNDS && goes_on(p); round++) {
-        XFI_TRY(xfi_search_kinks(search, round, error));
-        XFI_TRY(try_pairs(p, search, error));
-    }
-    for (int folds = 1; folds <= FOLD_ROUNDS && goes_on(p); folds++) {
-        xfi_search_drop_pools(search);
-        XFI_TRY(xfi_search_folds(search, folds, error));
-        XFI_TRY(try_pairs(p, search, error));
-    }
-    return XF_OK;
+static int wants_lanes(const plan *p) {
+    return xfi_problem_wants_writer(p->problem, "grid") ||
+           xfi_problem_wants_writer(p->problem, "sorted");
 }
 
 /* Cells pay when a quarter of a block per target, and a block per bit, are fewer. */
@@ -114,13 +89,67 @@ static xf_status try_cells(plan *p, const xfi_search *search, xf_error *error) {
     return status;
 }
 
+/* The features found so far: lanes behind their pairs, or cells where only these are wanted. */
+static xf_status try_features(plan *p, const xfi_search *search, xf_error *error) {
+    return wants_lanes(p) ? try_pairs(p, search, error) : try_cells(p, search, error);
+}
+
+/* Kinks and folds cure collisions, where the gap is 0 or noise. A binary32 margin that is
+ * small but clearly not noise would need many times more trials than there are. */
+static int goes_on(const plan *p) {
+    int hopeless =
+        p->problem->format.p == 24 && p->best.near_margin > 1e-6 && p->best.near_margin < 1.0 / 32;
+    return p->best.model.n_blocks == 0 && !hopeless;
+}
+
+static xf_status plain_rounds(plan *p, xfi_search *search, xf_error *error) {
+    int tried = xfi_problem_wants_front(p->problem, "plain");
+    for (int round = 0; round < PLAIN_ROUNDS && !xfi_best_satisfied(&p->best); round++) {
+        XFI_TRY(xfi_search_plain(search, round, error));
+        if (tried)
+            XFI_TRY(try_features(p, search, error));
+        else if (round == 0)
+            break; /* the local features serve kinks and folds */
+    }
+    return XF_OK;
+}
+
+static xf_status kink_rounds(plan *p, xfi_search *search, xf_error *error) {
+    if (!goes_on(p) || !xfi_problem_wants_front(p->problem, "kinks"))
+        return XF_OK;
+    xfi_search_drop_pools(search);
+    for (int round = 0; round < KINK_ROUNDS && goes_on(p); round++) {
+        XFI_TRY(xfi_search_kinks(search, round, error));
+        XFI_TRY(try_features(p, search, error));
+    }
+    return XF_OK;
+}
+
+static xf_status fold_rounds(plan *p, xfi_search *search, xf_error *error) {
+    if (!xfi_problem_wants_front(p->problem, "folds"))
+        return XF_OK;
+    for (int folds = 1; folds <= FOLD_ROUNDS && goes_on(p); folds++) {
+        xfi_search_drop_pools(search);
+        XFI_TRY(xfi_search_folds(search, folds, error));
+        XFI_TRY(try_features(p, search, error));
+    }
+    return XF_OK;
+}
+
+static xf_status search_all(plan *p, xfi_search *search, xf_error *error) {
+    if (p->problem->data->d == 1 && !p->problem->all_single)
+        return joint_rounds(p, search, error);
+    XFI_TRY(plain_rounds(p, search, error));
+    XFI_TRY(kink_rounds(p, search, error));
+    XFI_TRY(fold_rounds(p, search, error));
+    return wants_lanes(p) ? try_cells(p, search, error) : XF_OK;
+}
+
 static xf_status build(plan *p, xf_error *error) {
     XFI_TRY(xfi_writers_choose(&p->writers, p->problem, error));
     xfi_search search;
     XFI_TRY(xfi_search_init(&search, p->problem, error));
-    xf_status status = search_rounds(p, &search, error);
-    if (status == XF_OK)
-        status = try_cells(p, &search, error);
+    xf_status status = search_all(p, &search, error);
     xfi_search_clear(&search);
     XFI_TRY(status);
     return p->best.model.n_blocks != 0 ? XF_OK : xfi_best_refuse(&p->best, p->problem, error);
@@ -131,7 +160,7 @@ xf_status xfi_build_pooled(xf_model *out, xfi_problem *problem, xf_build_report 
     plan p = {.problem = problem};
     xfi_best_init(&p.best);
     xf_status status = XF_OK;
-    if (problem->data->n_targets == 1) {
+    if (problem->data->n_targets == 1 && problem->options->writer == NULL) {
         strcpy(p.best.report.front, "constant");
         strcpy(p.best.report.writer, "constant");
         p.best.report.margin = INFINITY;

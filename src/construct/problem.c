@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <omp.h>
+#include <string.h>
 
 static int64_t sequence_of(const int64_t *offsets, int64_t n, int64_t row) {
     int64_t low = 0, high = n;
@@ -114,6 +115,18 @@ int xfi_problem_scale_targets(xfi_problem *problem, int exponent, xf_status *sta
     problem->y = scaled;
     problem->y_exponent = exponent;
     return 1;
+}
+
+static int wanted(const char *asked, const char *name) {
+    return asked == NULL || strcmp(asked, name) == 0;
+}
+
+int xfi_problem_wants_front(const xfi_problem *problem, const char *name) {
+    return wanted(problem->options->front, name);
+}
+
+int xfi_problem_wants_writer(const xfi_problem *problem, const char *name) {
+    return wanted(problem->options->writer, name);
 }
 
 xf_status xfi_problem_progress(const xfi_problem *problem, const char *phase, double done,

@@ -32,6 +32,10 @@ void xfi_problem_clear(xfi_problem *problem);
 int xfi_problem_scale_targets(xfi_problem *problem, int exponent, xf_status *status,
                               xf_error *error);
 
+/* May this front end or writer be used? (Was it asked for, or nothing?) */
+int xfi_problem_wants_front(const xfi_problem *problem, const char *name);
+int xfi_problem_wants_writer(const xfi_problem *problem, const char *name);
+
 /* Call the progress callback. XF_ERR_CANCELLED if it asks to stop. */
 xf_status xfi_problem_progress(const xfi_problem *problem, const char *phase, double done,
                                xf_error *error);

@@ -141,7 +141,7 @@ static xf_status try_split(xfi_best *best, const xfi_front_end *front, const xfi
 static xf_status try_writer(xfi_best *best, const xfi_front_end *front, const xfi_groups *groups,
                             const xfi_writer_choice *writer, const xfi_problem *problem,
                             xf_error *error) {
-    if (!writer->usable)
+    if (!writer->usable || !xfi_problem_wants_writer(problem, writer->sorted ? "sorted" : "grid"))
         return XF_OK;
     xfi_written written = written_by(writer, problem);
     xfi_split splits[XFI_SPLITS];
@@ -177,7 +177,8 @@ static xf_status try_diamond(xfi_best *best, const xfi_cells *cells,
     static const char *const fronts[] = {"plain", "kinks", "folds"};
     xf_model model;
     int feasible = 0;
-    if (!writer->usable || writer->axes.k2 < 0)
+    const char *name = writer->sorted ? "diamond-sorted" : "diamond";
+    if (!writer->usable || writer->axes.k2 < 0 || !xfi_problem_wants_writer(problem, name))
         return XF_OK;
     XFI_TRY(
         writer->sorted
@@ -187,7 +188,7 @@ static xf_status try_diamond(xfi_best *best, const xfi_cells *cells,
         return XF_OK;
     int64_t steps = (cells->n + cells->n_multi + 3) / 4;
     maker made = {.front = fronts[cells->front.kind],
-                  .writer = writer->sorted ? "diamond-sorted" : "diamond",
+                  .writer = name,
                   .n_folds = cells->front.n_folds,
                   .regular_depth = xfi_front_blocks(&cells->front) + cells->b + 1 + steps +
                                    (writer->sorted ? half(problem) + 1 : 0) +
@@ -283,7 +284,19 @@ xf_status xfi_writers_choose(xfi_writers *out, xfi_problem *problem, xf_error *e
     return status != XF_OK ? status : refuse_writer(problem, error);
 }
 
+static xf_status refuse_choice(const xfi_problem *problem, xf_error *error) {
+    const xf_build_options *options = problem->options;
+    return xfi_fail(error, XF_ERR_INFEASIBLE,
+                    "no model with front end '%s' and writer '%s' exists for these data; leave the "
+                    "choice to the program, or try another --seed",
+                    options->front ? options->front : "any",
+                    options->writer ? options->writer : "any");
+}
+
 xf_status xfi_best_refuse(const xfi_best *best, const xfi_problem *problem, xf_error *error) {
+    int asked = problem->options->front != NULL || problem->options->writer != NULL;
+    if (asked && (best->certified || best->near_margin < 0))
+        return refuse_choice(problem, error);
     return best->certified ? refuse_codes(best, problem, error)
                            : refuse_front(best, problem, error);
 }

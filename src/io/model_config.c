@@ -29,6 +29,31 @@ static void add_phases(xfi_text *text, const xf_model *model) {
     xfi_text_add(text, "],");
 }
 
+/* The optional keys that say how the model was chosen. */
+static void add_choice(xfi_text *text, const xf_model *model) {
+    if (model->writer[0] == '\0')
+        return;
+    xfi_text_add(text, ",\"front\":");
+    xfi_text_add_json_string(text, model->front);
+    xfi_text_add(text, ",\"writer\":");
+    xfi_text_add_json_string(text, model->writer);
+    xfi_text_add(text, ",\"alternatives\":[");
+    for (int i = 0; i < model->n_alternatives; i++) {
+        const xf_alternative *other = &model->alternatives[i];
+        xfi_text_add(text, "%s{\"front\":", i ? "," : "");
+        xfi_text_add_json_string(text, other->front);
+        xfi_text_add(text, ",\"writer\":");
+        xfi_text_add_json_string(text, other->writer);
+        xfi_text_add(text, ",\"blocks\":%lld,\"l2_norm_squared\":", (long long)other->blocks);
+        if (isfinite(other->norm_squared))
+            xfi_text_add_double(text, other->norm_squared);
+        else
+            xfi_text_add(text, "null");
+        xfi_text_add(text, "}");
+    }
+    xfi_text_add(text, "]");
+}
+
 void xfi_model_config_add(xfi_text *text, const xf_model *model) {
     int hardmax = model->attention == XF_HARDMAX;
     xfi_text_add(text, "{\"d\":%lld,\"width\":%lld,\"blocks\":%lld,\"attention\":\"%s\",",
@@ -47,6 +72,7 @@ void xfi_model_config_add(xfi_text *text, const xf_model *model) {
         xfi_text_add(text, "\"positions\":%d", model->positions);
     else
         xfi_text_add(text, "\"positions\":null");
+    add_choice(text, model);
     if (model->order == XF_SA_FF)
         xfi_text_add(text, ",\"order\":\"sa-ff\"");
     if (model->causal)
@@ -182,6 +208,35 @@ static xf_status parse_phases(xf_model *out, const json_t *config, xf_error *err
     return XF_OK;
 }
 
+static xf_status parse_alternative(xf_alternative *out, const json_t *other, xf_error *error) {
+    json_t *name = NULL;
+    XFI_TRY(get(&name, other, "front", error));
+    XFI_TRY(get_word(out->front, name, "alternatives.front", error));
+    XFI_TRY(get(&name, other, "writer", error));
+    XFI_TRY(get_word(out->writer, name, "alternatives.writer", error));
+    XFI_TRY(get_count(&out->blocks, other, "blocks", error));
+    return get_number(&out->norm_squared, other, "l2_norm_squared", NAN, error);
+}
+
+/* The first XF_MAX_ALTERNATIVES are kept. */
+static xf_status parse_choice(xf_model *out, const json_t *config, xf_error *error) {
+    const json_t *front = json_object_get(config, "front");
+    const json_t *writer = json_object_get(config, "writer");
+    const json_t *others = json_object_get(config, "alternatives");
+    if (front != NULL)
+        XFI_TRY(get_word(out->front, front, "front", error));
+    if (writer != NULL)
+        XFI_TRY(get_word(out->writer, writer, "writer", error));
+    if (others != NULL && !json_is_array(others))
+        return fail_key(error, "alternatives", "is not an array");
+    size_t n = json_array_size(others);
+    for (size_t i = 0; i < n && i < XF_MAX_ALTERNATIVES; i++) {
+        XFI_TRY(parse_alternative(&out->alternatives[i], json_array_get(others, i), error));
+        out->n_alternatives++;
+    }
+    return XF_OK;
+}
+
 static xf_status parse_all(xf_model *out, const json_t *config, xf_error *error) {
     if (!json_is_object(config))
         return xfi_fail(error, XF_ERR_DATA, "the config is not a JSON object");
@@ -190,6 +245,7 @@ static xf_status parse_all(xf_model *out, const json_t *config, xf_error *error)
     XFI_TRY(parse_temperatures(out, config, error));
     XFI_TRY(parse_positions(out, config, error));
     XFI_TRY(parse_phases(out, config, error));
+    XFI_TRY(parse_choice(out, config, error));
     return parse_optional(out, config, error);
 }
 

@@ -38,6 +38,7 @@ typedef struct tally {
     int64_t folds;      /* models with folds */
     int64_t kinks;
     int64_t sorted;
+    int64_t diamond;
     double seconds;
     double slowest;
     int64_t slowest_case;
@@ -107,7 +108,7 @@ static xft_trial draw_case(const run *r, int64_t i, xf_dataset *data, const xft_
     xft_trial trial = {.may_refuse = (*family)->most_refused > 0,
                        .must_refuse = (*family)->always_refused && target_bits(data) >= 53,
                        .regular = (*family)->regular,
-                       .writer = (*family)->writer,
+                       .on_grid = (*family)->on_grid,
                        .n_orders = xfi_rng_below(&rng, 12) == 0 ? 60 : 20,
                        .order_seed = xfi_rng_bits(&rng),
                        .rebuild = xfi_rng_below(&rng, 3) == 0,
@@ -191,11 +192,13 @@ static void count(tally *t, const xft_verdict *v, double seconds, int64_t i) {
         return;
     }
     t->built++;
-    t->extra += v->report.extra_blocks > (strcmp(v->report.writer, "sorted") == 0);
+    int sorted = strstr(v->report.writer, "sorted") != NULL;
+    t->extra += v->report.extra_blocks > sorted;
     t->most_extra = v->report.extra_blocks > t->most_extra ? v->report.extra_blocks : t->most_extra;
     t->folds += v->report.n_folds > 0;
     t->kinks += strcmp(v->report.front, "kinks") == 0;
-    t->sorted += strcmp(v->report.writer, "sorted") == 0;
+    t->sorted += sorted;
+    t->diamond += strncmp(v->report.writer, "diamond", 7) == 0;
 }
 
 static void run_case(run *r, int64_t i, tally *tallies) {
@@ -222,18 +225,19 @@ static void run_case(run *r, int64_t i, tally *tallies) {
 }
 
 static void print_tally(const char *name, const tally *t) {
-    printf("%-22s %6lld %6lld %7lld %6lld %6lld %5lld %5lld %6lld %4lld %8.2f %7.2f\n", name,
+    printf("%-22s %6lld %6lld %7lld %6lld %6lld %7lld %5lld %5lld %5lld %4lld %8.2f %7.2f\n", name,
            (long long)t->n, (long long)t->built, (long long)t->refused, (long long)t->failed,
-           (long long)t->sorted, (long long)t->kinks, (long long)t->folds, (long long)t->extra,
-           (long long)t->most_extra, t->seconds, t->slowest);
+           (long long)t->sorted, (long long)t->diamond, (long long)t->kinks, (long long)t->folds,
+           (long long)t->extra, (long long)t->most_extra, t->seconds, t->slowest);
 }
 
 /* Returns how many families were refused too often; a few cases may always be unlucky. */
 static int judge(const xft_campaign *c, const tally *tallies) {
     int bad = 0;
     tally all = {0};
-    printf("%-22s %6s %6s %7s %6s %6s %5s %5s %6s %4s %8s %7s\n", "family", "cases", "built",
-           "refused", "failed", "sorted", "kinks", "folds", "extra", "most", "seconds", "slowest");
+    printf("%-22s %6s %6s %7s %6s %6s %7s %5s %5s %5s %4s %8s %7s\n", "family", "cases", "built",
+           "refused", "failed", "sorted", "diamond", "kinks", "folds", "extra", "most", "seconds",
+           "slowest");
     for (int f = 0; f < c->n_families; f++) {
         const tally *t = &tallies[f];
         const xft_family *family = &c->families[f];
@@ -250,6 +254,7 @@ static int judge(const xft_campaign *c, const tally *tallies) {
         all.refused += t->refused;
         all.failed += t->failed;
         all.sorted += t->sorted;
+        all.diamond += t->diamond;
         all.kinks += t->kinks;
         all.folds += t->folds;
         all.extra += t->extra;

@@ -74,8 +74,8 @@ typedef struct xft_family {
     double budget;       /* work for a data set, see xft_random_data; 0: random */
     double most_refused; /* share of the data sets that may be refused; 0: none */
     int always_refused;  /* nonzero: all with 53 bits of targets and more on coordinate 0 */
-    int regular;         /* nonzero: extra blocks are not allowed (sorted writer: but one) */
-    const char *writer;  /* the writer that must be chosen, or NULL */
+    int on_grid; /* nonzero: half a block a target is enough, with extra blocks if need be */
+    int regular; /* nonzero: without extra blocks (else: one, if not on the grid) */
 } xft_family;
 
 /* Draw a data set that passes xf_dataset_check and whose targets are numbers of the format.

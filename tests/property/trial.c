@@ -67,39 +67,65 @@ static int check_model(xft_verdict *v, const xft_trial *trial, const xf_dataset 
     return 1;
 }
 
-/* The depth that the report's own numbers lead to. */
-static int64_t promised_depth(const xft_verdict *v, const xf_dataset *data, const xf_model *m) {
-    int64_t half = (data->n_targets + 1) / 2;
-    int64_t scale = m->n_phases > 0 && strcmp(m->phases[m->n_phases - 1].name, "scale") == 0;
-    if (data->n_targets == 1)
-        return 1;
-    if (strcmp(v->report.writer, "grid") == 0)
-        return half + 2 + v->report.n_folds + v->report.extra_blocks;
-    return 2 * half + 2 + scale + v->report.n_folds + v->report.extra_blocks;
+static int64_t count_phase(const xf_model *m, const char *name) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < m->n_phases; i++)
+        n += strcmp(m->phases[i].name, name) == 0 ? m->phases[i].count : 0;
+    return n;
+}
+
+static int is_sorted(const xf_build_report *report) {
+    return strstr(report->writer, "sorted") != NULL;
+}
+
+/* Depths that the report's own numbers can mean; a diamond depends on how many groups (at most one
+ * a sequence) take several cells. */
+static void promised_depth(int64_t depth[2], const xf_build_report *report, const xf_dataset *data,
+                           const xf_model *m) {
+    int64_t M = data->n_targets, half = (M + 1) / 2;
+    int64_t more = report->n_folds + report->extra_blocks + count_phase(m, "scale");
+    depth[0] = depth[1] = 1;
+    if (strncmp(report->writer, "diamond", 7) == 0) {
+        int64_t rest = 2 + count_phase(m, "quantise") + more;
+        rest += is_sorted(report) ? half + 1 : 0;
+        depth[0] = (M + 3) / 4 + rest;
+        depth[1] = (M + data->n_sequences + 3) / 4 + rest;
+    } else if (M > 1) {
+        depth[0] = depth[1] = (is_sorted(report) ? 2 * half : half) + 2 + more;
+    }
+}
+
+static int check_bounds(xft_verdict *v, const xf_dataset *data, const xf_model *m) {
+    int64_t bound = 2 * data->n_targets + 2 * data->n_sequences + 1;
+    if (m->n_blocks > bound || m->n_blocks > v->report.bound ||
+        v->report.bound != xf_published_bound(data->n_sequences, data->n_targets, m->attention))
+        return fail(v, XFT_BAD_DEPTH, "%lld blocks are more than the bound %lld",
+                    (long long)m->n_blocks, (long long)bound);
+    if ((data->n_targets == 1) != (strcmp(v->report.writer, "constant") == 0))
+        return fail(v, XFT_BAD_DEPTH, "%lld targets, writer %s", (long long)data->n_targets,
+                    v->report.writer);
+    return 1;
 }
 
 static int check_depth(xft_verdict *v, const xft_trial *trial, const xf_dataset *data,
                        const xf_model *m) {
     const xf_build_report *r = &v->report;
-    int is_grid = strcmp(r->writer, "grid") == 0, is_constant = strcmp(r->writer, "constant") == 0;
-    int64_t bound = 2 * data->n_targets + 2 * data->n_sequences + 1;
-    if (m->n_blocks != promised_depth(v, data, m) || r->extra_blocks < 0 || r->n_folds < 0)
+    int64_t promised[2], half = (data->n_targets + 1) / 2;
+    promised_depth(promised, r, data, m);
+    if (m->n_blocks < promised[0] || m->n_blocks > promised[1] || r->extra_blocks < 0 ||
+        r->n_folds < 0)
         return fail(v, XFT_BAD_DEPTH,
-                    "%lld blocks, but the report (%s, %lld folds, %lld extra) "
-                    "means %lld",
+                    "%lld blocks, but the report (%s, %lld folds, %lld extra) means %lld to %lld",
                     (long long)m->n_blocks, r->writer, (long long)r->n_folds,
-                    (long long)r->extra_blocks, (long long)promised_depth(v, data, m));
-    if (m->n_blocks > bound || m->n_blocks > r->bound ||
-        r->bound != xf_published_bound(data->n_sequences, data->n_targets, m->attention))
-        return fail(v, XFT_BAD_DEPTH, "%lld blocks are more than the bound %lld",
-                    (long long)m->n_blocks, (long long)bound);
-    if ((data->n_targets == 1) != is_constant)
-        return fail(v, XFT_BAD_DEPTH, "%lld targets, writer %s", (long long)data->n_targets,
-                    r->writer);
-    if (trial->regular && r->extra_blocks > (is_grid || is_constant ? 0 : 1))
-        return fail(v, XFT_BAD_DEPTH, "%lld extra blocks", (long long)r->extra_blocks);
-    if (trial->writer != NULL && !is_constant && strcmp(r->writer, trial->writer) != 0)
-        return fail(v, XFT_BAD_DEPTH, "writer %s where %s serves", r->writer, trial->writer);
+                    (long long)r->extra_blocks, (long long)promised[0], (long long)promised[1]);
+    if (!check_bounds(v, data, m))
+        return 0;
+    int64_t most = (trial->on_grid ? half + 2 : 2 * half + 3) + r->n_folds;
+    if (trial->regular && m->n_blocks > most)
+        return fail(v, XFT_BAD_DEPTH, "%lld blocks, promised are %lld", (long long)m->n_blocks,
+                    (long long)most);
+    if (trial->on_grid && is_sorted(r))
+        return fail(v, XFT_BAD_DEPTH, "writer %s where the grid serves", r->writer);
     return 1;
 }
 

@@ -10,9 +10,9 @@ typedef struct xft_trial {
     xf_build_options build;
     int may_refuse;
     int must_refuse;
-    int regular;        /* as in xft_family */
-    const char *writer; /* as in xft_family */
-    int n_orders;       /* of summation */
+    int regular;  /* as in xft_family */
+    int on_grid;  /* as in xft_family */
+    int n_orders; /* of summation */
     uint64_t order_seed;
     int rebuild;           /* nonzero: build again, with one thread and with two */
     const char *directory; /* save and load there; NULL: do not */

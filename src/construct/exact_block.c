@@ -1,0 +1,180 @@
+/* Checking and applying one block on the grid. */
+#include "construct/exact_block.h"
+
+#include "base/alloc.h"
+#include "num/format.h"
+
+#include <string.h>
+
+enum { MOST_NEURONS = 8, MASKS = 1 << MOST_NEURONS };
+
+typedef struct layer {
+    int64_t d;
+    int64_t w;
+    int exponent;
+    double limit; /* 2^53 G */
+    double eta;
+    const double *b;
+    const double *W;
+    double *U;                  /* [w][d] divided by eta, owned */
+    double norm[MOST_NEURONS];  /* |U_i|_1 */
+    int same[MOST_NEURONS];     /* row i equals row i - 1 */
+    signed char flat[MASKS];    /* slope of a set of active neurons: 1 zero, -1 not, 0 unknown */
+} layer;
+
+/* A sum by sign: every partial sum of every order lies in [-negative, positive]. */
+typedef struct signed_sum {
+    double positive;
+    double negative;
+} signed_sum;
+
+int xfi_settled_init(xfi_settled *out, int64_t n, int64_t d) {
+    *out = (xfi_settled){.n = n, .d = d};
+    out->x = xfi_calloc2(n, d, sizeof(double));
+    out->off = xfi_calloc(n, sizeof(double));
+    if (out->x != NULL && out->off != NULL)
+        return 1;
+    xfi_settled_clear(out);
+    return 0;
+}
+
+void xfi_settled_clear(xfi_settled *settled) {
+    xfi_free(settled->x);
+    xfi_free(settled->off);
+    *settled = (xfi_settled){0};
+}
+
+static void add(signed_sum *sum, double term) {
+    if (term > 0)
+        sum->positive += term;
+    else
+        sum->negative -= term;
+}
+
+static int is_multiple(double v, int exponent) {
+    return v == 0.0 || (isfinite(v) && xfi_lowest_bit(v) >= exponent);
+}
+
+static int is_power_of_two(double v) {
+    return v > 0 && xfi_lowest_bit(v) == xfi_exponent(v);
+}
+
+/* Integers in U and W, multiples of G in b; a neuron without inputs is 1 and has multiples of G
+ * in W. */
+static int weights_fit(const layer *l) {
+    for (int64_t i = 0; i < l->w; i++) {
+        int is_constant = l->norm[i] == 0.0;
+        if (!is_multiple(l->b[i], is_constant ? 0 : l->exponent) ||
+            (is_constant && l->b[i] != 0.0 && l->b[i] != 1.0))
+            return 0;
+        for (int64_t k = 0; k < l->d; k++)
+            if (!is_multiple(l->U[i * l->d + k], 0) ||
+                !is_multiple(l->W[k * l->w + i], is_constant ? l->exponent : 0))
+                return 0;
+    }
+    return 1;
+}
+
+static int layer_init(layer *l, const xf_model *model, int64_t block, int exponent) {
+    int64_t d = model->d, w = model->width;
+    *l = (layer){.d = d,
+                 .w = w,
+                 .exponent = exponent,
+                 .limit = ldexp(0x1p53, exponent),
+                 .eta = model->ff_eta[block],
+                 .b = model->ff_b + block * w,
+                 .W = model->ff_W + block * d * w};
+    l->U = xfi_calloc2(w, d, sizeof(double));
+    for (int64_t i = 0; l->U != NULL && i < w * d; i++) {
+        l->U[i] = model->ff_U[block * w * d + i] / l->eta;
+        if (i / d < MOST_NEURONS)
+            l->norm[i / d] += fabs(l->U[i]);
+    }
+    for (int64_t i = 1; l->U != NULL && i < w && i < MOST_NEURONS; i++)
+        l->same[i] = memcmp(l->U + i * d, l->U + (i - 1) * d, (size_t)d * sizeof(double)) == 0;
+    return l->U != NULL;
+}
+
+/* Do the active neurons together have slope 0? */
+static int is_flat(layer *l, int mask) {
+    if (l->flat[mask] != 0)
+        return l->flat[mask] > 0;
+    l->flat[mask] = 1;
+    for (int64_t c = 0; c < l->d; c++)
+        for (int64_t k = 0; k < l->d; k++) {
+            double slope = 0;
+            for (int i = 0; i < l->w; i++)
+                if (mask >> i & 1)
+                    slope += l->W[c * l->w + i] * l->U[i * l->d + k];
+            if (slope != 0.0)
+                l->flat[mask] = -1;
+        }
+    return l->flat[mask] > 0;
+}
+
+/* relu of every neuron into r; returns the set of active ones, or -1. */
+static int activate(const layer *l, const double *x, double off, double *r) {
+    signed_sum inputs = {0, 0};
+    int mask = 0;
+    for (int i = 0; i < l->w; i++) {
+        if (!l->same[i]) {
+            inputs = (signed_sum){0, 0};
+            for (int64_t k = 0; k < l->d; k++)
+                add(&inputs, l->U[i * l->d + k] * x[k]);
+        }
+        signed_sum sum = inputs;
+        add(&sum, l->b[i]);
+        double a = sum.positive - sum.negative, spread = l->norm[i] * off;
+        if (!(sum.positive + spread < l->limit) || !(sum.negative + spread < l->limit) ||
+            fabs(a) < spread)
+            return -1;
+        r[i] = a > 0 ? a : 0.0;
+        mask |= (a > 0) << i;
+    }
+    return mask;
+}
+
+/* x [d] becomes the layer's output; 0 if it cannot be shown to be exact. */
+static int apply(layer *l, double *x, double off) {
+    double r[MOST_NEURONS] = {0};
+    for (int64_t k = 0; k < l->d; k++) {
+        double scaled = x[k] * l->eta;
+        if (!is_multiple(scaled, l->exponent) || scaled / l->eta != x[k])
+            return 0;
+        x[k] = scaled;
+    }
+    int mask = activate(l, x, off, r);
+    if (mask < 0 || (off > 0 && !is_flat(l, mask)))
+        return 0;
+    for (int64_t c = 0; c < l->d; c++) {
+        signed_sum sum = {0, 0};
+        double spread = off;
+        add(&sum, x[c]);
+        for (int i = 0; i < l->w; i++) {
+            double weight = l->W[c * l->w + i];
+            add(&sum, weight * r[i]);
+            spread += fabs(weight) * l->norm[i] * off;
+        }
+        if (!(sum.positive + spread < l->limit) || !(sum.negative + spread < l->limit))
+            return 0;
+        x[c] = sum.positive - sum.negative;
+    }
+    return 1;
+}
+
+int xfi_exact_block(int64_t *token, xfi_settled *settled, const xf_model *model, int64_t block) {
+    layer l;
+    *token = 0;
+    if (model->width > MOST_NEURONS || !is_power_of_two(model->ff_eta[block]))
+        return 1;
+    if (!layer_init(&l, model, block, settled->exponent))
+        return 0;
+    if (weights_fit(&l)) {
+        int64_t i = 0;
+        while (i < settled->n && apply(&l, settled->x + i * settled->d, settled->off[i]))
+            i++;
+        *token = i < settled->n ? i : -1;
+    }
+    xfi_free(l.U);
+    return 1;
+}

@@ -1,0 +1,174 @@
+/* Examining the blocks, putting the line behind them, measuring stored models. */
+#include "construct/published_front.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "construct/project_line.h"
+#include "construct/temperature.h"
+#include "core/model_shape.h"
+
+#include <math.h>
+#include <string.h>
+
+void xfi_published_front_clear(xfi_published_front *front) {
+    xf_model_clear(&front->blocks);
+    xfi_free(front->line);
+    xfi_settled_clear(&front->settled);
+    xfi_free(front->leader);
+    *front = (xfi_published_front){0};
+    xf_model_init(&front->blocks);
+}
+
+static int64_t count_blocks(const xfi_published_phases *phases) {
+    return phases->separation + phases->quantise + phases->leaders;
+}
+
+/* Places and leaders from `model`, which need not be front->blocks. */
+static xf_status examine(xfi_published_front *front, const xf_model *model, const xf_dataset *data,
+                         xf_error *error) {
+    XFI_TRY(xfi_settle(&front->settled, &front->uncertain, model, &front->phases, data, error));
+    front->leader = xfi_calloc(data->n_tokens, sizeof *front->leader);
+    if (front->leader == NULL)
+        return xfi_fail_memory(error);
+    if (front->uncertain >= 0)
+        return XF_OK;
+    return xfi_collapse(front->leader, &front->least, &front->settled, data, error);
+}
+
+xf_status xfi_published_front_examine(xfi_published_front *front, const xf_dataset *data,
+                                      xf_error *error) {
+    return examine(front, &front->blocks, data, error);
+}
+
+int xfi_published_front_is_proved(const xfi_published_front *front) {
+    return front->uncertain < 0 && front->least.gap > front->least.bound;
+}
+
+/* The groups behind the line's block, and every token's own number p [T]. */
+static xf_status group_on_line(xfi_groups *out, double *p, const xfi_published_front *front,
+                               const xf_model *model, int64_t block, const xf_dataset *data,
+                               xf_error *error) {
+    double *t = xfi_calloc2(2, data->n_tokens, sizeof(double)), *E = t + data->n_tokens;
+    if (t == NULL)
+        return xfi_fail_memory(error);
+    xf_status status = XF_OK;
+    xfi_line_project(p, model, block, &front->settled);
+    for (int64_t i = 0; i < data->n_tokens; i++)
+        t[i] = p[front->leader[i]];
+    if (!xfi_line_bound(E, p, model, block, &front->settled, front->leader, data))
+        status = xfi_fail_memory(error);
+    if (status == XF_OK)
+        status = xfi_groups_make(out, data, t, E, error);
+    xfi_free(t);
+    return status;
+}
+
+void xfi_copy_blocks(xf_model *out, const xf_model *from) {
+    xfi_weight_array old[XFI_N_WEIGHT_ARRAYS], new[XFI_N_WEIGHT_ARRAYS];
+    int n = xfi_model_arrays(from, old);
+    xfi_model_arrays(out, new);
+    for (int i = 0; i < n; i++) {
+        int64_t size = old[i].n_blocks * old[i].shape[0] * old[i].shape[1];
+        memcpy(new[i].values, old[i].values, (size_t)size * sizeof(double));
+    }
+}
+
+static xf_status name_phases(xf_model *model, const xfi_published_phases *phases, xf_error *error) {
+    XFI_TRY(xfi_model_add_phase(model, "separation", phases->separation, error));
+    XFI_TRY(xfi_model_add_phase(model, "quantise", phases->quantise, error));
+    XFI_TRY(xfi_model_add_phase(model, "leaders", phases->leaders - 1, error));
+    XFI_TRY(xfi_model_add_phase(model, "collapse", 1, error));
+    return xfi_model_add_phase(model, "project", 1, error);
+}
+
+xf_status xfi_published_certify(xfi_certificate *out, const void *self, double sigma, double shift,
+                                const xfi_problem *problem, xfi_axes axes, xf_error *error) {
+    const xfi_published_front *front = self;
+    const xf_dataset *data = problem->data;
+    int64_t last = front->blocks.n_blocks - 1;
+    *out = (xfi_certificate){0};
+    double *p = xfi_calloc(data->n_tokens, sizeof *p);
+    xf_status status = p != NULL ? XF_OK : xfi_fail_memory(error);
+    if (status == XF_OK)
+        status = xf_model_new(&out->blocks, last + 1, front->blocks.d, front->blocks.width, error);
+    if (status == XF_OK) {
+        xfi_copy_blocks(&out->blocks, &front->blocks);
+        status = name_phases(&out->blocks, &front->phases, error);
+    }
+    if (status == XF_OK &&
+        xfi_line_emit(&out->blocks, last, axes.k1, front->line, sigma, shift)) {
+        status = group_on_line(&out->groups, p, front, &out->blocks, last, data, error);
+        if (status == XF_OK)
+            xfi_reserve_room(&out->groups);
+    }
+    xfi_free(p);
+    if (status != XF_OK)
+        xfi_certificate_clear(out);
+    return status;
+}
+
+/* The counts of the phases of a stored model; returns 0 if they are others. */
+static int read_phases(xfi_published_phases *out, const xf_model *model) {
+    static const char *const names[] = {"separation", "quantise", "leaders", "collapse", "project"};
+    int64_t count[5] = {0}, next = 0;
+    for (int i = 0; i < 5; i++)
+        if (next < model->n_phases && strcmp(model->phases[next].name, names[i]) == 0)
+            count[i] = model->phases[next++].count;
+    *out = (xfi_published_phases){count[0], count[1], count[2] + count[3]};
+    return count[3] == 1 && count[4] == 1;
+}
+
+int xfi_has_published_front(const xf_model *model) {
+    xfi_published_phases phases;
+    return read_phases(&phases, model);
+}
+
+static double norm(const double *u, int64_t d) {
+    double sum = 0;
+    for (int64_t k = 0; k < d; k++)
+        sum += fabs(u[k]);
+    return sum * (1 + 0x1p-40);
+}
+
+static xf_status measure(xfi_published_facts *out, const xfi_published_front *front,
+                         const xf_model *model, const xf_dataset *data, double *p,
+                         xf_error *error) {
+    int64_t block = count_blocks(&front->phases);
+    double alpha = model->sa_A.alpha[block - 1];
+    xfi_groups groups = {0};
+    XFI_TRY(group_on_line(&groups, p, front, model, block, data, error));
+    out->margin = groups.margin;
+    memcpy(out->closest, groups.closest, sizeof groups.closest);
+    out->collapse_margin = alpha * (front->least.gap - front->least.bound) * (1 - 0x1p-50);
+    double slope = norm(model->ff_U + block * model->width * model->d, model->d);
+    xf_status status = XF_OK;
+    out->tau_max = 0.0;
+    if (groups.margin > 1.0 && xfi_published_front_is_proved(front))
+        status = xfi_temperature(&out->tau_max, &groups, p, slope, &front->settled, front->leader,
+                                 data, error);
+    out->tau_max *= alpha;
+    xfi_groups_clear(&groups);
+    return status;
+}
+
+xf_status xfi_published_measure(xfi_published_facts *out, const xf_model *model,
+                                const xf_dataset *data, xf_error *error) {
+    xfi_published_front front = {0};
+    *out = (xfi_published_facts){0};
+    xf_model_init(&front.blocks);
+    if (!read_phases(&front.phases, model) || model->d != data->d)
+        return xfi_fail(error, XF_ERR_ARGUMENT, "this model has no published front end");
+    int64_t block = count_blocks(&front.phases);
+    if (block >= model->n_blocks || xfi_line_axis(model, block) < 0 ||
+        !xfi_is_collapse(model, block - 1))
+        return xfi_fail(error, XF_ERR_ARGUMENT,
+                        "the collapse or the line of this model has an unknown shape");
+    out->n_separations = front.phases.separation;
+    double *p = xfi_calloc(data->n_tokens, sizeof *p);
+    xf_status status = p != NULL ? examine(&front, model, data, error) : xfi_fail_memory(error);
+    if (status == XF_OK && front.uncertain < 0)
+        status = measure(out, &front, model, data, p, error);
+    xfi_free(p);
+    xfi_published_front_clear(&front);
+    return status;
+}
