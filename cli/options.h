@@ -15,6 +15,7 @@ typedef enum cli_option_id {
     CLI_VERSION,
     CLI_OUTPUT_MODEL,
     CLI_OUTPUT_DATA,
+    CLI_OUTPUT_TRACE,
     CLI_CONSTRUCTION,
     CLI_ATTENTION,
     CLI_ATTENTION_OVERRIDE,
@@ -31,6 +32,8 @@ typedef enum cli_option_id {
     CLI_ENGINE,
     CLI_DISTINCT,
     CLI_STRIP_POSITIONS,
+    CLI_EVERY,
+    CLI_PHASE,
     CLI_LIST,
     CLI_SEQUENCES,
     CLI_DIMENSION,
@@ -69,6 +72,8 @@ typedef struct cli_options {
     int64_t threads;
     int distinct;
     int strip_positions;
+    int64_t every;
+    const char *phase; /* NULL: all */
     int list;
     int64_t n_sequences, d, vocabulary;
     cli_range tokens, targets;

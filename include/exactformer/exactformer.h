@@ -10,6 +10,7 @@
 #include <exactformer/model.h>
 #include <exactformer/run.h>
 #include <exactformer/status.h>
+#include <exactformer/trace.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -19,6 +19,11 @@ typedef struct xf_inspection {
     int has_margin; /* nonzero if a data set was given and the margin is known */
     double margin;  /* as xf_build_report.margin */
     int64_t margin_sequence[2];
+    int has_collapse;       /* nonzero if a data set was given and the model collapses tokens by
+                               logits (published construction); then, found again from the weights: */
+    int64_t n_separations;  /* blocks that separate sequences */
+    double collapse_margin; /* as xf_build_report.collapse_margin; <= 0: not proved */
+    double tau_max;         /* as xf_model.tau_max; 0: not proved */
 } xf_inspection;
 
 /* Measure `model`. `data` may be NULL; with a data set the certificate of the front

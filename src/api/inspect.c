@@ -3,10 +3,12 @@
 
 #include "base/error.h"
 #include "construct/front_margin.h"
+#include "construct/published_front.h"
 #include "core/model_shape.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 static int64_t n_values(const xfi_weight_array *array) {
     return array->n_blocks * array->shape[0] * array->shape[1];
@@ -31,6 +33,21 @@ static xf_status measure_margin(xf_inspection *out, const xf_model *model, const
     return status == XF_ERR_ARGUMENT ? XF_OK : status;
 }
 
+static xf_status measure_published(xf_inspection *out, const xf_model *model,
+                                   const xf_dataset *data, xf_error *error) {
+    xfi_published_facts facts;
+    xf_status status = xfi_published_measure(&facts, model, data, error);
+    if (status != XF_OK)
+        return status == XF_ERR_ARGUMENT ? XF_OK : status;
+    out->has_margin = out->has_collapse = 1;
+    out->margin = facts.margin;
+    memcpy(out->margin_sequence, facts.closest, sizeof facts.closest);
+    out->n_separations = facts.n_separations;
+    out->collapse_margin = facts.collapse_margin;
+    out->tau_max = facts.tau_max;
+    return XF_OK;
+}
+
 xf_status xf_inspect(xf_inspection *out, const xf_model *model, const xf_dataset *data,
                      xf_error *error) {
     *out = (xf_inspection){.margin_sequence = {-1, -1}};
@@ -44,5 +61,8 @@ xf_status xf_inspect(xf_inspection *out, const xf_model *model, const xf_dataset
     int n_arrays = xfi_model_arrays(model, arrays);
     for (int i = 0; i < n_arrays; i++)
         measure_array(out, &arrays[i]);
-    return data == NULL ? XF_OK : measure_margin(out, model, data, error);
+    if (data == NULL)
+        return XF_OK;
+    return xfi_has_published_front(model) ? measure_published(out, model, data, error)
+                                          : measure_margin(out, model, data, error);
 }

@@ -286,7 +286,9 @@ static int least_b(const xfi_problem *problem, int b_min) {
 
 static xf_status hunt_all(xfi_cells *out, int *found, cell_hunt *hunt, int b_min, double *t,
                           double *E, xf_error *error) {
-    for (int b = least_b(hunt->problem, b_min); b <= B_MAX && !*found; b++) {
+    int room = hunt->problem->format.p - 2; /* k0 + b <= p - 1, k0 >= 1 */
+    int b_max = room < B_MAX ? room : B_MAX;
+    for (int b = least_b(hunt->problem, b_min); b <= b_max && !*found; b++) {
         cell_trial trial;
         for (int attempt = 0; attempt < RETRIES && !*found; attempt++) {
             if (!best_trial(hunt, &trial, b, attempt))

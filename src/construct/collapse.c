@@ -58,9 +58,9 @@ static double distance(const double *a, const double *b, int64_t d) {
     return sum;
 }
 
-/* What can be lost of logit(best) - logit(l): two dot products rounded in any order, here and in the
- * model (where a difference, a quotient by tau and two more roundings are allowed for), and
- * all three tokens moved within their tolerances. */
+/* What can be lost of logit(best) - logit(l): two dot products rounded in any order, here and in
+ * the model (where a difference, a quotient by tau and two more roundings are allowed for), and all
+ * three tokens moved within their tolerances. */
 static double loss(const xfi_view *view, const xfi_settled *settled, int64_t first, int64_t i,
                    int64_t l) {
     static const xfi_format format = {53, -1022, 1023, 0x1p-53, 0x1p-1074};

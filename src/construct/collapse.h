@@ -20,11 +20,11 @@ typedef struct xfi_logit_gap {
  * binary64, for every token l of its sequence; 0 for l = l*. */
 typedef struct xfi_view {
     int64_t n;
-    int64_t best;    /* l* */
-    double *gap;     /* [n] */
-    double *logit;   /* [n] scratch */
-    double *size;    /* [n] 2-norms, rounded up */
-    double *span;    /* [n] 1-norms, rounded up */
+    int64_t best;  /* l* */
+    double *gap;   /* [n] */
+    double *logit; /* [n] scratch */
+    double *size;  /* [n] 2-norms, rounded up */
+    double *span;  /* [n] 1-norms, rounded up */
 } xfi_view;
 
 /* Room for sequences of up to n tokens. Returns 0 if memory is short. */

@@ -50,6 +50,22 @@ static int64_t balanced_prefix(const xfi_cells *cells) {
     return below;
 }
 
+static int64_t gap_below(const xfi_cells *cells, int64_t g) {
+    return cells->at[g].low - cells->at[g - 1].high;
+}
+
+/* The split of the widest gap among those that keep the depth (T-diamond). */
+static int64_t widest_prefix(const xfi_cells *cells) {
+    int64_t total = total_cost(cells), most = (total + 3) / 4 * 2, used = 0;
+    int64_t best = balanced_prefix(cells);
+    for (int64_t below = 1; below < cells->n; below++) {
+        used += cost(&cells->at[below - 1]);
+        if (used <= most && total - used <= most && gap_below(cells, below) > gap_below(cells, best))
+            best = below;
+    }
+    return best;
+}
+
 /* The value of the target on one of the two coordinates. */
 static double written_value(const xfi_written *written, int64_t target, int second) {
     if (written->y == NULL)
@@ -182,12 +198,24 @@ static void set_scale(planner *p, double largest_d) {
     p->out->epsilon = ldexp(p->reach, -bits);
 }
 
-static double set_origin(planner *p) {
+/* The middle of the gap; if `wide`, exactly, and h is the largest power of two in its half. */
+static void set_middle(xfi_diamond *out, const xfi_cells *cells, int64_t below, int wide) {
+    out->h = 0.5;
+    if (below == 0) {
+        out->a = (double)cells->at[0].low - 0.5;
+        return;
+    }
+    int64_t sum = cells->at[below - 1].high + cells->at[below].low;
+    out->a = (double)(sum / 2) + (wide && sum % 2 == 0 ? 0.0 : 0.5);
+    if (wide)
+        out->h = ldexp(1.0, xfi_exponent((double)gap_below(cells, below)) - 1);
+}
+
+static double set_origin(planner *p, int wide) {
     const xfi_cells *cells = p->cells;
-    int64_t below = balanced_prefix(cells), last = cells->n - 1;
-    p->out->h = 0.5;
-    p->out->a = below > 0 ? (double)((cells->at[below - 1].high + cells->at[below].low) / 2) + 0.5
-                          : (double)cells->at[0].low - 0.5;
+    int64_t last = cells->n - 1;
+    int64_t below = wide && cells->n > 1 ? widest_prefix(cells) : balanced_prefix(cells);
+    set_middle(p->out, cells, below, wide);
     p->lane[0] = (diamond_lane){
         .sign = 1.0, .n = cells->n - below, .first = below, .high = cells->n - below - 1};
     p->lane[1] = (diamond_lane){.sign = -1.0, .n = below, .first = below - 1, .high = below - 1};
@@ -196,13 +224,14 @@ static double set_origin(planner *p) {
 }
 
 xf_status xfi_diamond_plan(xfi_diamond *out, int *feasible, const xfi_cells *cells,
-                           const xfi_written *written, const xfi_format *format, xf_error *error) {
+                           const xfi_written *written, const xfi_format *format, int wide,
+                           xf_error *error) {
     *out = (xfi_diamond){0};
     out->jobs = xfi_calloc(2 * cells->n + 2, sizeof *out->jobs);
     if (out->jobs == NULL)
         return xfi_fail_memory(error);
     planner p = {.out = out, .cells = cells, .written = written, .format = format};
-    double largest_d = set_origin(&p);
+    double largest_d = set_origin(&p, wide);
     set_scale(&p, largest_d);
     *feasible = isfinite(out->beta) && out->epsilon >= ldexp(1.0, format->emin + format->p) &&
                 routing_fits(out, largest_d, format) && plan_jobs(&p);

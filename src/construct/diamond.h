@@ -29,10 +29,12 @@ typedef struct xfi_diamond {
 } xfi_diamond;
 
 /* Plan the diamond for targets `written` (k1 and k2 from written->axes). *feasible becomes 0 if the
- * routing test or some target's grid test fails, and `out` is then cleared. Errors: XF_ERR_MEMORY.
- */
+ * routing test or some target's grid test fails, and `out` is then cleared. `wide` puts the empty
+ * middle into the widest gap that keeps the depth: fewer bits and smaller weights for routing.
+ * Errors: XF_ERR_MEMORY. */
 xf_status xfi_diamond_plan(xfi_diamond *out, int *feasible, const xfi_cells *cells,
-                           const xfi_written *written, const xfi_format *format, xf_error *error);
+                           const xfi_written *written, const xfi_format *format, int wide,
+                           xf_error *error);
 void xfi_diamond_clear(xfi_diamond *diamond);
 
 /* Write the routing block and n_steps blocks (fresh, width 4) from `first` on. In: the cell

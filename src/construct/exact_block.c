@@ -16,10 +16,10 @@ typedef struct layer {
     double eta;
     const double *b;
     const double *W;
-    double *U;                  /* [w][d] divided by eta, owned */
-    double norm[MOST_NEURONS];  /* |U_i|_1 */
-    int same[MOST_NEURONS];     /* row i equals row i - 1 */
-    signed char flat[MASKS];    /* slope of a set of active neurons: 1 zero, -1 not, 0 unknown */
+    double *U;                 /* [w][d] divided by eta, owned */
+    double norm[MOST_NEURONS]; /* |U_i|_1 */
+    int same[MOST_NEURONS];    /* row i equals row i - 1 */
+    signed char flat[MASKS];   /* slope of a set of active neurons: 1 zero, -1 not, 0 unknown */
 } layer;
 
 /* A sum by sign: every partial sum of every order lies in [-negative, positive]. */
@@ -45,10 +45,8 @@ void xfi_settled_clear(xfi_settled *settled) {
 }
 
 static void add(signed_sum *sum, double term) {
-    if (term > 0)
-        sum->positive += term;
-    else
-        sum->negative -= term;
+    sum->positive += term > 0 ? term : 0.0;
+    sum->negative -= term < 0 ? term : 0.0;
 }
 
 static int is_multiple(double v, int exponent) {
@@ -134,19 +132,24 @@ static int activate(const layer *l, const double *x, double off, double *r) {
     return mask;
 }
 
-/* x [d] becomes the layer's output; 0 if it cannot be shown to be exact. */
-static int apply(layer *l, double *x, double off) {
-    double r[MOST_NEURONS] = {0};
+/* x = eta x; 0 unless the result is exact and on the grid. */
+static int scale_token(const layer *l, double *x) {
     for (int64_t k = 0; k < l->d; k++) {
         double scaled = x[k] * l->eta;
         if (!is_multiple(scaled, l->exponent) || scaled / l->eta != x[k])
             return 0;
         x[k] = scaled;
     }
+    return 1;
+}
+
+/* x [d] becomes the layer's output; 0 if it cannot be shown to be exact. */
+static int apply(layer *l, double *x, double off) {
+    double r[MOST_NEURONS] = {0};
     int mask = activate(l, x, off, r);
     if (mask < 0 || (off > 0 && !is_flat(l, mask)))
         return 0;
-    for (int64_t c = 0; c < l->d; c++) {
+    for (int64_t c = 0; c < l->d && mask != 0; c++) {
         signed_sum sum = {0, 0};
         double spread = off;
         add(&sum, x[c]);
@@ -170,10 +173,16 @@ int xfi_exact_block(int64_t *token, xfi_settled *settled, const xf_model *model,
     if (!layer_init(&l, model, block, settled->exponent))
         return 0;
     if (weights_fit(&l)) {
-        int64_t i = 0;
-        while (i < settled->n && apply(&l, settled->x + i * settled->d, settled->off[i]))
-            i++;
-        *token = i < settled->n ? i : -1;
+        int scaled = !settled->checked || l.eta != 1.0, ok = 1;
+        for (int64_t i = 0; i < settled->n && ok; i++) {
+            double *x = settled->x + i * settled->d;
+            ok = (!scaled || scale_token(&l, x)) && apply(&l, x, settled->off[i]);
+            *token = i;
+        }
+        if (ok) {
+            settled->checked = 1; /* sums of multiples of G */
+            *token = -1;
+        }
     }
     xfi_free(l.U);
     return 1;

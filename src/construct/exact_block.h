@@ -15,6 +15,7 @@ typedef struct xfi_settled {
     int exponent;
     double *x;   /* [n][d] */
     double *off; /* [n] */
+    int checked; /* the x are known to be multiples of G */
 } xfi_settled;
 
 /* Returns 0 if memory is short. */

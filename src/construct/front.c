@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+#include <limits.h>
 #include <string.h>
 
 void xfi_front_clear(xfi_front *front) {
@@ -66,14 +67,31 @@ static double stored(block_writer *writer, double v) {
     return r;
 }
 
+/* The power of two to be moved from the input weights scale direction to the output
+ * weight, so that the former stay within the normal numbers of the format. */
+static int range_shift(const block_writer *writer, const double *direction, double scale) {
+    int top = INT_MIN, bottom = INT_MAX, emax = writer->format->emax, emin = writer->format->emin;
+    for (int64_t c = 0; c < writer->d; c++) {
+        if (direction[c] == 0.0 || scale == 0.0)
+            continue;
+        int exponent = xfi_exponent(direction[c]) + xfi_exponent(scale);
+        top = exponent > top ? exponent : top;
+        bottom = exponent < bottom ? exponent : bottom;
+    }
+    if (top == INT_MIN)
+        return 0;
+    return top > emax - 2 ? top - (emax - 2) : bottom < emin ? bottom - emin : 0;
+}
+
 /* relu(scale <direction, x> + bias) with `out` on coordinate k. */
 static void add_neuron(block_writer *writer, const double *direction, double scale, double bias,
                        int k, double out) {
     int i = writer->neuron++;
+    int shift = range_shift(writer, direction, scale);
     for (int64_t c = 0; c < writer->d; c++)
-        writer->U[i * writer->d + c] = stored(writer, scale * direction[c]);
-    writer->b[i] = stored(writer, bias);
-    writer->W[k * XFI_WIDTH + i] = stored(writer, out);
+        writer->U[i * writer->d + c] = stored(writer, ldexp(scale, -shift) * direction[c]);
+    writer->b[i] = stored(writer, ldexp(bias, -shift));
+    writer->W[k * XFI_WIDTH + i] = stored(writer, ldexp(out, shift));
 }
 
 /* scale (<direction, x> - centre) on coordinate k, as a difference of two neurons. */

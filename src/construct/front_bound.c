@@ -19,6 +19,7 @@ static void load_token(xfi_ball *x, const double *token, int64_t d, const xfi_fo
 typedef struct pool_view {
     double rho;
     double gain; /* 0: no attention */
+    double left; /* gain = left times a power of two */
     int64_t from;
 } pool_view;
 
@@ -28,6 +29,10 @@ static int is_identity_attention(const xf_model *model, int64_t block) {
         if (left[k] != 0.0)
             return 0;
     return model->sa_V.alpha[block] == 0.0 && model->sa_V.full == NULL;
+}
+
+static int is_power_of_two(double v) {
+    return v > 0.0 && xfi_lowest_bit(v) == xfi_exponent(v);
 }
 
 static xf_status view_pool(pool_view *pool, const xf_model *model, int64_t n_front, int k1,
@@ -51,12 +56,13 @@ static xf_status view_pool(pool_view *pool, const xf_model *model, int64_t n_fro
         if (right[k] != 0.0) {
             n_right++;
             pool->from = k;
-            ok = ok && right[k] == 1.0;
+            ok = ok && is_power_of_two(right[k]);
         }
     }
     if (!ok || n_right != 1 || (pool->rho != 0.0 && pool->rho != 1.0))
         return xfi_fail(error, XF_ERR_ARGUMENT, "%s", message);
-    pool->gain = left[k1];
+    pool->left = left[k1];
+    pool->gain = left[k1] * right[pool->from];
     return XF_OK;
 }
 
@@ -74,7 +80,7 @@ static xfi_ball pooled_term(const pool_view *pool, const xfi_ball *a, const xfi_
     double count = (double)n, gain = fabs(pool->gain);
     xfi_ball term = {xfi_dd_scale(xfi_dd_divide(sum, count), pool->gain), 0};
     double rounding = xfi_gamma(format, count + 3) * gain * (absolute / count);
-    double underflow = (gain + 1) * (count + 2) * format->smallest;
+    double underflow = (gain + fabs(pool->left) + 1) * (count + 2) * format->smallest;
     underflow += xfi_beyond(format, others) + xfi_beyond(format, absolute) +
                  xfi_beyond(format, gain * absolute);
     double inflate = 1.0 + (count + 8) * 0x1p-52; /* of these sums themselves */

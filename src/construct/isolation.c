@@ -166,9 +166,12 @@ static void move_on_line(xfi_isolation *iso, int c, int64_t token, int64_t value
     xfi_place_on_line *line = iso->line + c * iso->n, place = {value, token};
     int64_t *old = iso->value + c * iso->n + token;
     int64_t from = find_place(line, iso->n, (xfi_place_on_line){*old, token});
-    memmove(line + from, line + from + 1, (size_t)(iso->n - 1 - from) * sizeof *line);
-    int64_t to = find_place(line, iso->n - 1, place);
-    memmove(line + to + 1, line + to, (size_t)(iso->n - 1 - to) * sizeof *line);
+    int64_t to = find_place(line, iso->n, place); /* the old place still counts */
+    to -= to > from;
+    if (to > from)
+        memmove(line + from, line + from + 1, (size_t)(to - from) * sizeof *line);
+    else
+        memmove(line + to + 1, line + to, (size_t)(from - to) * sizeof *line);
     line[to] = place;
     *old = value;
     for (int64_t i = -1; i <= 1; i++) {

@@ -156,8 +156,10 @@ static void emit_write(const xfi_lane *lane, const xfi_item *item, double clampe
 
 static void emit_lane(const xfi_lane *lane, const xfi_written *written, xf_model *model,
                       int64_t first) {
-    int pass = xfi_neuron_add(model, first, written->axes.k1, lane->sign, 0.0);
-    xfi_neuron_out(model, first, pass, written->axes.k1, lane->sign);
+    if (!written->keeps) {
+        int pass = xfi_neuron_add(model, first, written->axes.k1, lane->sign, 0.0);
+        xfi_neuron_out(model, first, pass, written->axes.k1, lane->sign);
+    }
     for (int64_t b = 0; b < lane->n_steps; b++) {
         xfi_step step = lane->steps[b];
         double clamped = step.clamp >= 0 ? lane->items[step.clamp].code : 0.0;
@@ -170,7 +172,8 @@ static void emit_lane(const xfi_lane *lane, const xfi_written *written, xf_model
 
 void xfi_lanes_emit(const xfi_lanes *lanes, const xfi_written *written, xf_model *model,
                     int64_t first) {
-    model->ff_eta[first] = 0.0;
+    if (!written->keeps)
+        model->ff_eta[first] = 0.0;
     emit_lane(&lanes->side[0], written, model, first);
     emit_lane(&lanes->side[1], written, model, first);
 }

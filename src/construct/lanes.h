@@ -45,6 +45,7 @@ typedef struct xfi_written {
     const double *code;
     int64_t d;
     xfi_axes axes;
+    int keeps; /* nonzero: eta stays 1, what is written is added and the rest lives on (stage.h) */
 } xfi_written;
 
 /* Where the groups stand on the line of the lanes. */
@@ -63,7 +64,7 @@ xf_status xfi_lanes_make(xfi_lanes *out, int *feasible, const xfi_groups *groups
 void xfi_lanes_clear(xfi_lanes *lanes);
 
 /* Write n_steps blocks (fresh, width 4) from `first` on. The first one deletes every
- * coordinate but k1. */
+ * coordinate but k1, unless written->keeps. */
 void xfi_lanes_emit(const xfi_lanes *lanes, const xfi_written *written, xf_model *model,
                     int64_t first);
 

@@ -177,12 +177,35 @@ static int64_t most_isolated(selection *s, int64_t *sequence, int *direction, do
     return best;
 }
 
+/* The direction with the widest slab for its length: r is capped, so a short direction beats one
+ * with a needlessly wide gap. */
+static int slab_direction(const selection *s, int64_t token, int start) {
+    const xfi_isolation *iso = &s->iso;
+    int best = start;
+    double widest =
+        (double)slab_radius(s, iso->gap[start * iso->n + token]) / (double)iso->norms[start];
+    for (int c = 0; c < iso->n_directions; c++) {
+        double width = (double)slab_radius(s, iso->gap[c * iso->n + token]) / (double)iso->norms[c];
+        if (width > widest) {
+            widest = width;
+            best = c;
+        }
+    }
+    return best;
+}
+
 static void remember_miss(selection *s, int64_t j, int64_t token, int c, double isolation) {
     s->out->miss = (xfi_leader_miss){.sequence = j,
                                      .token = token,
                                      .other = xfi_isolation_neighbour(&s->iso, token, c),
                                      .found = ldexp(isolation, -s->q->g),
                                      .needed = ldexp(6.0, -s->q->g)};
+}
+
+/* A slab of the largest width allowed still does not do: it is the places that are too close. */
+static int refuse_move(selection *s, const xfi_move *move) {
+    s->out->miss.crowded = move->r == s->finest;
+    return 0;
 }
 
 /* Turn the direction so that fewer units lie beyond the slab; returns how many. */
@@ -201,21 +224,22 @@ static int next_move(selection *s) {
     int c = 0;
     double isolation = 0;
     int64_t token = most_isolated(s, &j, &c, &isolation);
+    remember_miss(s, j, token, c, isolation);
+    c = slab_direction(s, token, c);
     xfi_move *move = &s->out->moves[s->next];
     int64_t *u = s->out->u + s->next * d, *w = s->out->w + s->next * d;
     memcpy(u, s->iso.directions + c * d, (size_t)d * sizeof *u);
     *move = (xfi_move){.token = token,
                        .s = s->iso.value[c * s->iso.n + token],
                        .r = slab_radius(s, s->iso.gap[c * s->iso.n + token])};
-    remember_miss(s, j, token, c, isolation);
     if (move->r < 2 * s->iso.norms[c])
-        return 0;
+        return refuse_move(s, move);
     double reach = orient(s, c, move, u), steepest = plan_step(s, j, move, w);
     double inner = (double)s->iso.norms[c] * s->largest + fabs((double)move->s);
     double outer = s->largest + 2 * steepest * reach;
     if (!(inner + 2.0 * (double)move->r < LIMIT) || !(outer < LIMIT)) {
         s->out->miss.needed = s->out->miss.found * fmax(inner, outer) / LIMIT;
-        return 0;
+        return refuse_move(s, move);
     }
     carry_out(s, j, move, w);
     return 1;

@@ -26,6 +26,7 @@ typedef struct xfi_leader_miss {
     int64_t other;
     double found; /* isolation over h, and how much is needed */
     double needed;
+    int crowded; /* the token is isolated, but the places of so many leaders are too close */
 } xfi_leader_miss;
 
 typedef struct xfi_leaders {

@@ -31,6 +31,8 @@ static xf_status certify(xfi_certificate *out, const void *self, double sigma, d
 
 static xf_status try_front(plan *p, const xfi_front *front, xf_error *error) {
     static const char *const names[] = {"plain", "kinks", "folds"};
+    if (!xfi_problem_wants_front(p->problem, names[front->kind]))
+        return XF_OK;
     xfi_front_end end = {.self = front,
                          .name = names[front->kind],
                          .n_blocks = xfi_front_blocks(front),

@@ -131,6 +131,18 @@ typedef struct room {
     xfi_neuron_state *states;
 } room;
 
+/* The mean of all coordinates may be computed, with a product by 0 at the end. */
+static double sums_overflow(const xfi_ball *x, int64_t n, int64_t d, const xfi_format *format) {
+    double worst = 0;
+    for (int64_t k = 0; k < d; k++) {
+        double absolute = 0;
+        for (int64_t l = 0; l < n; l++)
+            absolute += xfi_ball_magnitude(x[l * d + k]);
+        worst += xfi_beyond(format, absolute);
+    }
+    return worst;
+}
+
 static void attend(xfi_ball *x, const attention *how, int64_t n, int64_t d,
                    const xfi_format *format) {
     for (int64_t k = 0; how->kind == EVERYTHING && k < d; k++) {
@@ -141,6 +153,7 @@ static void attend(xfi_ball *x, const attention *how, int64_t n, int64_t d,
     if (how->kind != ONE_COORDINATE)
         return;
     xfi_ball mean = pooled(x + how->from, d, n, how->gain, format);
+    mean.error += sums_overflow(x, n, d, format);
     for (int64_t l = 0; l < n; l++) {
         xfi_ball *at = &x[l * d + how->to];
         *at = how->rho == 0.0 ? mean : add_balls(*at, mean, format);
@@ -226,6 +239,9 @@ static xf_status look_and_walk(walk *w, int threads, xf_error *error) {
 
 xf_status xfi_pools_bound(xfi_track *track, const xf_model *model, int64_t n_blocks,
                           const xf_dataset *data, int threads, xf_error *error) {
+    if (model->d != data->d)
+        return xfi_fail(error, XF_ERR_ARGUMENT, "the model has dimension %lld, the data %lld",
+                        (long long)model->d, (long long)data->d);
     walk w = {.data = data, .model = model, .n_blocks = n_blocks, .track = track};
     w.format = xfi_format_of(model->dtype);
     w.views = xfi_calloc(n_blocks, sizeof *w.views);

@@ -114,8 +114,7 @@ static void bound_sequence(double *E, const double *p, const double *U, double b
     }
 }
 
-void xfi_line_project(double *p, const xf_model *model, int64_t block,
-                      const xfi_settled *settled) {
+void xfi_line_project(double *p, const xf_model *model, int64_t block, const xfi_settled *settled) {
     const double *U = model->ff_U + block * model->width * model->d;
     for (int64_t i = 0; i < settled->n; i++)
         p[i] = project(U, model->ff_b[block * model->width], settled->x + i * model->d, model->d);
@@ -128,8 +127,7 @@ int xfi_line_bound(double *E, const double *p, const xf_model *model, int64_t bl
     double *room = xfi_calloc2(2, d, sizeof(double));
     for (int64_t j = 0; room != NULL && j < data->n_sequences; j++)
         bound_sequence(E, p, U, model->ff_b[block * model->width], settled, leader,
-                       data->x_offsets[j], xfi_inputs_of(data, j), room,
-                       room + d);
+                       data->x_offsets[j], xfi_inputs_of(data, j), room, room + d);
     xfi_free(room);
     return room != NULL;
 }

@@ -24,7 +24,14 @@ static const double LEAST_SCORE = 0x1p-22;
 enum { KINKS = 3 };
 
 /* How far an attempt came; the farthest is told in the refusal. */
-typedef enum miss_kind { MISS_NONE, MISS_SHARED, MISS_RANGE, MISS_LEADER, MISS_PLACE, MISS_COLLAPSE } miss_kind;
+typedef enum miss_kind {
+    MISS_NONE,
+    MISS_RANGE,  /* no grid */
+    MISS_LEADER, /* a token too close to others */
+    MISS_CROWD,  /* places too close to each other */
+    MISS_PLACE,  /* rounding of the separation */
+    MISS_COLLAPSE
+} miss_kind;
 
 typedef struct miss {
     miss_kind kind;
@@ -39,20 +46,22 @@ typedef struct plan {
     xfi_problem *problem;
     xfi_writers writers;
     xfi_best best;
+    xfi_published_facts facts; /* of the best model */
     miss miss;
+    int place_bits;
 } plan;
 
 static void remember(plan *p, miss next) {
-    int better = next.kind > p->miss.kind || (next.kind == p->miss.kind &&
-                                              next.found * p->miss.needed > p->miss.found * next.needed);
+    int better =
+        next.kind > p->miss.kind ||
+        (next.kind == p->miss.kind && next.found * p->miss.needed > p->miss.found * next.needed);
     if (better)
         p->miss = next;
 }
 
 /* Blocks of one attempt, written one after the other. */
 static xf_status emit_blocks(xfi_published_front *front, const xfi_separation *separation,
-                             const xfi_quantised *q, const xfi_leaders *leaders,
-                             xf_error *error) {
+                             const xfi_quantised *q, const xfi_leaders *leaders, xf_error *error) {
     int64_t n_moves = xfi_leaders_blocks(leaders), first = separation->n_blocks + q->rounds;
     front->phases = (xfi_published_phases){separation->n_blocks, q->rounds, n_moves};
     xf_model *m = &front->blocks;
@@ -74,7 +83,10 @@ static xf_status write_behind(plan *p, const xfi_published_front *front, xf_erro
                          .name = "leaders",
                          .n_blocks = front->blocks.n_blocks,
                          .certify = xfi_published_certify};
-    return xfi_write_best(&p->best, &end, &p->writers, p->problem, error);
+    XFI_TRY(xfi_write_best(&p->best, &end, &p->writers, p->problem, error));
+    if (p->best.model.n_blocks == 0)
+        return XF_OK;
+    return xfi_published_front_measure(&p->facts, front, &p->best.model, p->problem->data, error);
 }
 
 static void remember_front(plan *p, const xfi_published_front *front) {
@@ -116,14 +128,15 @@ static xf_status try_leaders(plan *p, const xfi_separation *separation, const xf
     int feasible = 0;
     if (!xfi_places_init(&places, p->problem->data, ldexp(1.0, q->g)))
         return xfi_fail_memory(error);
+    p->place_bits = xfi_places_bits(&places);
     xf_status status = xfi_leaders_choose(&leaders, &feasible, q, &places, p->problem, error);
     if (status == XF_OK) {
         const xfi_leader_miss *lost = &leaders.miss;
         if (feasible)
             status = try_front(p, separation, q, &leaders, &places, error);
         else
-            remember(p, (miss){MISS_LEADER, lost->sequence, lost->token, lost->other, lost->found,
-                               lost->needed});
+            remember(p, (miss){lost->crowded ? MISS_CROWD : MISS_LEADER, lost->sequence,
+                               lost->token, lost->other, lost->found, lost->needed});
         xfi_leaders_clear(&leaders);
     }
     xfi_places_clear(&places);
@@ -162,23 +175,31 @@ static xf_status separate(xfi_separation *out, plan *p, xfi_stage stage, xf_erro
     }
 }
 
+/* Is it worth trying to choose leaders behind this separation? Without blocks it is, if no sequence
+ * lacks tokens of its own; isolation grows while leaders are moved away. */
+static xf_status is_promising(plan *p, const xfi_separation *separation, xfi_stage stage, int *yes,
+                              xf_error *error) {
+    *yes = stage == XFI_STAGE_NONE ? xfi_has_private_tokens(p->problem->data)
+                                   : separation->score >= LEAST_SCORE;
+    if (*yes < 0)
+        return xfi_fail_memory(error);
+    const xfi_weakest *weakest = &separation->weakest;
+    if (!*yes && separation->z != NULL)
+        remember(p, (miss){MISS_LEADER, weakest->sequence, weakest->token, weakest->other,
+                           separation->score, LEAST_SCORE});
+    return XF_OK;
+}
+
 static xf_status try_stage(plan *p, xfi_stage stage, xf_error *error) {
     static const int grids[] = {24, 22, 20, 26, 28};
-    int worth = stage == XFI_STAGE_NONE ? xfi_has_private_tokens(p->problem->data)
-                                        : p->problem->data->n_sequences > 1;
-    if (worth < 0)
-        return xfi_fail_memory(error);
-    if (!worth) {
-        remember(p, (miss){.kind = MISS_SHARED});
-        return XF_OK;
-    }
     xfi_separation separation;
+    int yes = 0;
+    if (stage != XFI_STAGE_NONE && p->problem->data->n_sequences == 1)
+        return XF_OK;
     XFI_TRY(separate(&separation, p, stage, error));
-    xf_status status = XF_OK;
-    int enough = stage == XFI_STAGE_NONE || separation.score >= LEAST_SCORE;
-    for (int i = 0; i < 5 && enough && status == XF_OK && !is_done(p); i++)
+    xf_status status = is_promising(p, &separation, stage, &yes, error);
+    for (int i = 0; i < 5 && yes && status == XF_OK && !is_done(p); i++)
         status = try_grid(p, &separation, grids[i], error);
-    p->best.report.n_separations = separation.n_blocks;
     xfi_separation_clear(&separation);
     return status;
 }
@@ -186,8 +207,8 @@ static xf_status try_stage(plan *p, xfi_stage stage, xf_error *error) {
 static xf_status refuse(const plan *p, xf_error *error) {
     const miss *m = &p->miss;
     const xf_dataset *data = p->problem->data;
-    int64_t start = m->token >= 0 && m->kind >= MISS_LEADER ? data->x_offsets[m->sequence] : 0;
-    int64_t j = m->other >= 0 ? xfi_sequence_of(data, m->other) : 0;
+    int64_t start = data->x_offsets[m->sequence];
+    int64_t j = xfi_sequence_of(data, m->other);
     long long s = (long long)m->sequence, token = (long long)(m->token - start);
     long long other = (long long)(m->other - data->x_offsets[j]);
     switch (m->kind) {
@@ -198,6 +219,15 @@ static xf_status refuse(const plan *p, xf_error *error) {
             "alone: isolation %.3g of the range in the best of the projections tried, needed "
             "%.3g; spread the tokens, use fewer leaders, or use --construction pooled",
             token, s, other, (long long)j, m->found, m->needed);
+    case MISS_CROWD:
+        return xfi_fail_at(
+            error, XF_ERR_INFEASIBLE, m->sequence, -1,
+            "sequence %lld cannot get places for its %lld leaders, or all sequences "
+            "for their %lld: they have to be told apart by 2^-%d of the range, where "
+            "binary64 allows for about 2^-22; use fewer targets a sequence, or "
+            "--construction pooled",
+            s, (long long)xfi_targets_of(data, m->sequence), (long long)data->n_targets,
+            p->place_bits);
     case MISS_PLACE:
         return xfi_fail_at(error, XF_ERR_INFEASIBLE, m->sequence, m->token - start,
                            "rounding of the separation leaves the place of token %lld of sequence "
@@ -208,7 +238,8 @@ static xf_status refuse(const plan *p, xf_error *error) {
         return xfi_fail_at(
             error, XF_ERR_INFEASIBLE, m->sequence, m->token - start,
             "token %lld of sequence %lld cannot be told to which leader it belongs: its logits "
-            "differ by %.3g for its leader and token %lld where rounding needs %.3g; use fewer targets a sequence, or "
+            "differ by %.3g for its leader and token %lld where rounding needs %.3g; use fewer "
+            "targets a sequence, or "
             "--construction pooled",
             token, s, m->found, other, m->needed);
     default:
@@ -223,8 +254,7 @@ static xf_status set_temperature(plan *p, xf_error *error) {
     const xfi_problem *problem = p->problem;
     xf_model *model = &p->best.model;
     xf_build_report *report = &p->best.report;
-    xfi_published_facts facts;
-    XFI_TRY(xfi_published_measure(&facts, model, problem->data, error));
+    xfi_published_facts facts = p->facts;
     double tau = problem->options->tau > 0 ? problem->options->tau : 1.0, alpha = 1.0;
     int wanted = problem->options->attention == XF_SOFTMAX && isfinite(facts.tau_max);
     if (wanted) {
@@ -233,9 +263,11 @@ static xf_status set_temperature(plan *p, xf_error *error) {
         alpha = ldexp(1.0, exponent > -500 ? exponent : -500);
     }
     if (!(alpha * facts.tau_max >= tau) && wanted)
-        return xfi_fail(error, XF_ERR_INFEASIBLE, "tau = %g is too large: the logits would overflow", tau);
+        return xfi_fail(error, XF_ERR_INFEASIBLE,
+                        "tau = %g is too large: the logits would overflow", tau);
     for (int64_t b = 0; b < model->n_blocks; b++)
         model->sa_A.alpha[b] *= alpha;
+    report->n_separations = facts.n_separations;
     report->collapse_margin = alpha * facts.collapse_margin;
     report->tau_max = alpha * facts.tau_max;
     return XF_OK;

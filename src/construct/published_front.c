@@ -95,8 +95,7 @@ xf_status xfi_published_certify(xfi_certificate *out, const void *self, double s
         xfi_copy_blocks(&out->blocks, &front->blocks);
         status = name_phases(&out->blocks, &front->phases, error);
     }
-    if (status == XF_OK &&
-        xfi_line_emit(&out->blocks, last, axes.k1, front->line, sigma, shift)) {
+    if (status == XF_OK && xfi_line_emit(&out->blocks, last, axes.k1, front->line, sigma, shift)) {
         status = group_on_line(&out->groups, p, front, &out->blocks, last, data, error);
         if (status == XF_OK)
             xfi_reserve_room(&out->groups);
@@ -130,31 +129,41 @@ static double norm(const double *u, int64_t d) {
     return sum * (1 + 0x1p-40);
 }
 
-static xf_status measure(xfi_published_facts *out, const xfi_published_front *front,
-                         const xf_model *model, const xf_dataset *data, double *p,
-                         xf_error *error) {
+static xf_status measure_groups(xfi_published_facts *out, const xfi_published_front *front,
+                                const xf_model *model, const xf_dataset *data, double *p,
+                                xf_error *error) {
     int64_t block = count_blocks(&front->phases);
-    double alpha = model->sa_A.alpha[block - 1];
     xfi_groups groups = {0};
     XFI_TRY(group_on_line(&groups, p, front, model, block, data, error));
     out->margin = groups.margin;
     memcpy(out->closest, groups.closest, sizeof groups.closest);
-    out->collapse_margin = alpha * (front->least.gap - front->least.bound) * (1 - 0x1p-50);
     double slope = norm(model->ff_U + block * model->width * model->d, model->d);
     xf_status status = XF_OK;
-    out->tau_max = 0.0;
     if (groups.margin > 1.0 && xfi_published_front_is_proved(front))
         status = xfi_temperature(&out->tau_max, &groups, p, slope, &front->settled, front->leader,
                                  data, error);
-    out->tau_max *= alpha;
     xfi_groups_clear(&groups);
+    return status;
+}
+
+xf_status xfi_published_front_measure(xfi_published_facts *out, const xfi_published_front *front,
+                                      const xf_model *model, const xf_dataset *data,
+                                      xf_error *error) {
+    double *p = xfi_calloc(data->n_tokens, sizeof *p);
+    *out = (xfi_published_facts){.n_separations = front->phases.separation};
+    if (p == NULL)
+        return xfi_fail_memory(error);
+    double alpha = model->sa_A.alpha[count_blocks(&front->phases) - 1];
+    out->collapse_margin = alpha * (front->least.gap - front->least.bound) * (1 - 0x1p-50);
+    xf_status status = measure_groups(out, front, model, data, p, error);
+    out->tau_max *= alpha;
+    xfi_free(p);
     return status;
 }
 
 xf_status xfi_published_measure(xfi_published_facts *out, const xf_model *model,
                                 const xf_dataset *data, xf_error *error) {
     xfi_published_front front = {0};
-    *out = (xfi_published_facts){0};
     xf_model_init(&front.blocks);
     if (!read_phases(&front.phases, model) || model->d != data->d)
         return xfi_fail(error, XF_ERR_ARGUMENT, "this model has no published front end");
@@ -163,12 +172,10 @@ xf_status xfi_published_measure(xfi_published_facts *out, const xf_model *model,
         !xfi_is_collapse(model, block - 1))
         return xfi_fail(error, XF_ERR_ARGUMENT,
                         "the collapse or the line of this model has an unknown shape");
-    out->n_separations = front.phases.separation;
-    double *p = xfi_calloc(data->n_tokens, sizeof *p);
-    xf_status status = p != NULL ? examine(&front, model, data, error) : xfi_fail_memory(error);
+    xf_status status = examine(&front, model, data, error);
+    *out = (xfi_published_facts){.n_separations = front.phases.separation};
     if (status == XF_OK && front.uncertain < 0)
-        status = measure(out, &front, model, data, p, error);
-    xfi_free(p);
+        status = xfi_published_front_measure(out, &front, model, data, error);
     xfi_published_front_clear(&front);
     return status;
 }

@@ -11,11 +11,11 @@
 typedef struct xfi_published_front {
     xf_model blocks; /* the last one, for the line, is still an identity */
     xfi_published_phases phases;
-    double *line; /* [d] direction, owned */
-    int64_t uncertain;     /* first token whose place is not certified, or -1 */
-    xfi_settled settled;   /* valid if there is none */
-    int64_t *leader;       /* [T] row that each token is sent to, owned */
-    xfi_logit_gap least;   /* the collapse is proved if gap > bound */
+    double *line;        /* [d] direction, owned */
+    int64_t uncertain;   /* first token whose place is not certified, or -1 */
+    xfi_settled settled; /* valid if there is none */
+    int64_t *leader;     /* [T] row that each token is sent to, owned */
+    xfi_logit_gap least; /* the collapse is proved if gap > bound */
 } xfi_published_front;
 
 void xfi_published_front_clear(xfi_published_front *front);
@@ -40,7 +40,13 @@ typedef struct xfi_published_facts {
     double tau_max;         /* for the stored alpha; INFINITY: every temperature */
 } xfi_published_facts;
 
-/* Errors: XF_ERR_ARGUMENT (no front end of this construction, or other data), XF_ERR_MEMORY. */
+/* A model whose first blocks are those of `front`, which was examined. Errors: XF_ERR_MEMORY. */
+xf_status xfi_published_front_measure(xfi_published_facts *out, const xfi_published_front *front,
+                                      const xf_model *model, const xf_dataset *data,
+                                      xf_error *error);
+
+/* Any model. Errors: XF_ERR_ARGUMENT (no front end of this construction, or other data),
+ * XF_ERR_MEMORY. */
 xf_status xfi_published_measure(xfi_published_facts *out, const xf_model *model,
                                 const xf_dataset *data, xf_error *error);
 

@@ -160,9 +160,9 @@ static int64_t take_sample(double *sample, const double *projection, int64_t n) 
 }
 
 /* The origin: 0, or the median if the values are far from 0 for their range. */
-static double choose_origin(const double *sample, int64_t n) {
+static double choose_origin(const double *sample, int64_t n, double share) {
     double median = sample[n / 2], range = sample[n - 1] - sample[0];
-    return fabs(median) > range / 8 ? xfi_round24(median) : 0.0;
+    return fabs(median) > share * range ? xfi_round24(median) : 0.0;
 }
 
 static int try_pooled(xfi_scalar_search *search, const xfi_scalar *scalar, const double *projection,
@@ -204,12 +204,15 @@ static int try_direction(xfi_scalar_search *search, double *direction, const dou
     int64_t n = take_sample(sample, projection, search->problem->data->n_tokens);
     if (!(sample[n - 1] > sample[0]) || !isfinite(sample[n - 1] - sample[0]))
         return 1; /* constant */
-    xfi_scalar scalar = {.v = direction, .nu = choose_origin(sample, n)};
+    const xf_dataset *data = search->problem->data;
+    double length = (double)data->n_tokens / (double)data->n_sequences;
+    xfi_scalar local = {.v = direction, .nu = choose_origin(sample, n, 1.0 / 8)};
+    xfi_scalar pooled = {.v = direction, .nu = choose_origin(sample, n, 1.0 / 8 / sqrt(length))};
     int ok = 1;
     if (wish->local)
-        ok = try_local(search, &scalar, projection, wish);
+        ok = try_local(search, &local, projection, wish);
     if (ok && wish->pooled)
-        ok = try_pooled(search, &scalar, projection, &search->pooled);
+        ok = try_pooled(search, &pooled, projection, &search->pooled);
     if (ok && wish->half)
         ok = try_halves(search, direction, projection, sample, n);
     return ok;
@@ -265,22 +268,50 @@ static void move_origin(xfi_scalar *scalar, double by, const xfi_format *format)
     *origin = xfi_round(format, *origin + by);
 }
 
-xf_status xfi_scalar_centre(xfi_scalar *scalar, const xfi_problem *problem, xf_error *error) {
+/* s [T] of all tokens and its means [N], both the caller's. */
+static xf_status evaluate(double **s, double **mean, const xfi_scalar *scalar,
+                          const xfi_problem *problem, xf_error *error) {
     const xf_dataset *data = problem->data;
-    double *s = xfi_calloc(data->n_tokens, sizeof(double));
-    double *mean = xfi_calloc2(2, data->n_sequences, sizeof(double));
-    if (s == NULL || mean == NULL) {
-        xfi_free(s);
-        xfi_free(mean);
+    *s = xfi_calloc(data->n_tokens, sizeof(double));
+    *mean = xfi_calloc2(2, data->n_sequences, sizeof(double)); /* and their bounds */
+    if (*s == NULL || *mean == NULL) {
+        xfi_free(*s);
+        xfi_free(*mean);
         return xfi_fail_memory(error);
     }
     for (int64_t i = 0; i < data->n_tokens; i++)
         for (int64_t k = 0; k < data->d; k++)
-            s[i] += scalar->v[k] * data->x[i * data->d + k];
-    take_values(s, scalar, s, data->n_tokens);
-    take_means(mean, mean + data->n_sequences, s, 0.0, problem);
-    xfi_sort_doubles(mean, data->n_sequences);
-    move_origin(scalar, middle_gap(mean, data->n_sequences), &problem->format);
+            (*s)[i] += scalar->v[k] * data->x[i * data->d + k];
+    take_values(*s, scalar, *s, data->n_tokens);
+    take_means(*mean, *mean + data->n_sequences, *s, 0.0, problem);
+    return XF_OK;
+}
+
+static double range_of(const double *values, int64_t n) {
+    double low = values[0], high = values[0];
+    for (int64_t i = 1; i < n; i++) {
+        low = fmin(low, values[i]);
+        high = fmax(high, values[i]);
+    }
+    return high - low;
+}
+
+xf_status xfi_scalar_ranges(const xfi_scalar *scalar, const xfi_problem *problem, double *tokens,
+                            double *means, xf_error *error) {
+    double *s, *mean;
+    XFI_TRY(evaluate(&s, &mean, scalar, problem, error));
+    *tokens = range_of(s, problem->data->n_tokens);
+    *means = range_of(mean, problem->data->n_sequences);
+    xfi_free(s);
+    xfi_free(mean);
+    return XF_OK;
+}
+
+xf_status xfi_scalar_centre(xfi_scalar *scalar, const xfi_problem *problem, xf_error *error) {
+    double *s, *mean;
+    XFI_TRY(evaluate(&s, &mean, scalar, problem, error));
+    xfi_sort_doubles(mean, problem->data->n_sequences);
+    move_origin(scalar, middle_gap(mean, problem->data->n_sequences), &problem->format);
     xfi_free(s);
     xfi_free(mean);
     return XF_OK;

@@ -67,6 +67,10 @@ xf_status xfi_scalar_search_round(xfi_scalar_search *search, int round, const xf
 int xfi_scalar_copy(xfi_scalar *out, const xfi_scalar *scalar, int64_t d);
 void xfi_scalar_clear(xfi_scalar *scalar);
 
+/* Ranges of s over all tokens and of its means over the sequences. Errors: XF_ERR_MEMORY. */
+xf_status xfi_scalar_ranges(const xfi_scalar *scalar, const xfi_problem *problem, double *tokens,
+                            double *means, xf_error *error);
+
 /* Move the origin into the widest gap between means of sequences near the median, so that
  * half of the sequences are on either side of 0; above all of them if N = 1.
  * Errors: XF_ERR_MEMORY. */

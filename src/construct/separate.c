@@ -34,42 +34,48 @@ double xfi_separation_scale(const xfi_problem *problem) {
     return ldexp(1.0, exponent > -MOST_EXPONENT ? exponent : -MOST_EXPONENT);
 }
 
-/* The m-th largest of the n isolations at iso. */
-static double mth_largest(double *iso, int64_t n, int64_t m) {
-    xfi_sort_doubles(iso, n);
-    return iso[n - m];
-}
-
-static double least_needed(xfi_isolation *isolation, const xf_dataset *data, double *iso) {
+static double least_needed(xfi_isolation *isolation, const xf_dataset *data, double *iso,
+                           int64_t *order, xfi_weakest *weakest) {
     double least = INFINITY;
     for (int64_t j = 0; j < data->n_sequences; j++) {
         int64_t first = data->x_offsets[j], n = xfi_inputs_of(data, j);
         int direction = 0;
         for (int64_t l = 0; l < n; l++)
             iso[l] = xfi_isolation_of(isolation, first + l, &direction);
-        least = fmin(least, mth_largest(iso, n, xfi_targets_of(data, j)));
+        if (!xfi_sort_index(order, iso, n))
+            return -1.0;
+        int64_t token = order[n - xfi_targets_of(data, j)];
+        if (iso[token] >= least)
+            continue;
+        least = iso[token];
+        xfi_isolation_of(isolation, first + token, &direction);
+        if (weakest != NULL)
+            *weakest = (xfi_weakest){j, first + token,
+                                     xfi_isolation_neighbour(isolation, first + token, direction)};
     }
     return ldexp(least, -SCORE_GRID);
 }
 
-double xfi_separation_score(const double *z, const xf_dataset *data) {
-    xfi_quantised q;
+static double score_on_grid(const xfi_quantised *q, const xf_dataset *data, xfi_weakest *weakest) {
     xfi_isolation isolation = {0};
-    int feasible = 0;
-    double score = 0.0, *iso = xfi_calloc(xfi_longest_sequence(data), sizeof *iso);
-    if (iso == NULL)
-        return -1.0;
-    if (!xfi_quantise(&q, &feasible, z, data->n_tokens, data->d, SCORE_GRID, 0)) {
-        xfi_free(iso);
-        return -1.0;
-    }
-    int ok = !feasible || xfi_isolation_init(&isolation, q.x, q.n, q.d);
-    if (feasible && ok)
-        score = least_needed(&isolation, data, iso);
+    double score = -1.0, *iso = xfi_calloc(xfi_longest_sequence(data), sizeof *iso);
+    int64_t *order = xfi_calloc(xfi_longest_sequence(data), sizeof *order);
+    if (iso != NULL && order != NULL && xfi_isolation_init(&isolation, q->x, q->n, q->d))
+        score = least_needed(&isolation, data, iso, order, weakest);
     xfi_isolation_clear(&isolation);
-    xfi_quantised_clear(&q);
     xfi_free(iso);
-    return ok ? score : -1.0;
+    xfi_free(order);
+    return score;
+}
+
+double xfi_separation_score(const double *z, const xf_dataset *data, xfi_weakest *weakest) {
+    xfi_quantised q;
+    int feasible = 0;
+    if (!xfi_quantise(&q, &feasible, z, data->n_tokens, data->d, SCORE_GRID, 0))
+        return -1.0;
+    double score = feasible ? score_on_grid(&q, data, weakest) : 0.0;
+    xfi_quantised_clear(&q);
+    return score;
 }
 
 static int compare_rows(const xf_dataset *data, int64_t a, int64_t b) {
@@ -117,7 +123,7 @@ xf_status xfi_separate_none(xfi_separation *out, const xfi_problem *problem, xf_
         out->z[i] = data->x[i] * out->scale;
         out->exact = out->exact && out->z[i] / out->scale == data->x[i];
     }
-    out->score = xfi_separation_score(out->z, data);
+    out->score = xfi_separation_score(out->z, data, &out->weakest);
     if (out->score >= 0)
         return XF_OK;
     xfi_separation_clear(out);
@@ -135,6 +141,6 @@ xf_status xfi_separation_finish(xfi_separation *out, const xfi_problem *problem,
         status = xfi_separation_bound(out->z, off, &out->blocks, out->n_blocks, data, error);
     xfi_free(off);
     if (status == XF_OK)
-        out->score = xfi_separation_score(out->z, data);
+        out->score = xfi_separation_score(out->z, data, &out->weakest);
     return status == XF_OK && out->score < 0 ? xfi_fail_memory(error) : status;
 }

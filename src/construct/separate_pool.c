@@ -30,8 +30,8 @@ typedef struct trial {
     int n_kinks;
     int64_t axis;
     kink kinks[MOST_KINKS];
-    double *y; /* [T][d] */
-    double *z; /* [T][d] */
+    double *y;    /* [T][d] */
+    double *z;    /* [T][d] */
     double *mean; /* [N] */
 } trial;
 
@@ -149,8 +149,7 @@ static void displace(trial *t, double gain) {
     for (int64_t j = 0; j < data->n_sequences; j++)
         for (int64_t i = data->x_offsets[j]; i < data->x_offsets[j + 1]; i++)
             for (int64_t k = 0; k < data->d; k++)
-                t->z[i * data->d + k] =
-                    t->y[i * data->d + k] + gain * t->left[k] * t->mean[j];
+                t->z[i * data->d + k] = t->y[i * data->d + k] + gain * t->left[k] * t->mean[j];
 }
 
 /* Write the block with the displacement scaled by `gain`. */
@@ -192,7 +191,7 @@ static xf_status try_gains(xfi_separation *best, trial *t, xf_error *error) {
     for (int i = 0; i < GAINS && spread > 0x1p-26 && best->score < GOOD_SCORE; i++) {
         double gain = xfi_round24(gains[i] / spread);
         displace(t, gain);
-        double score = xfi_separation_score(t->z, t->problem->data);
+        double score = xfi_separation_score(t->z, t->problem->data, NULL);
         if (score < 0)
             return xfi_fail_memory(error);
         if (score > best->score)

@@ -2,9 +2,9 @@
  *
  * Two sequences of one class (equal displacement so far) that share a token differ in some token z,
  * since they are different sets. A slab lifts z, wherever it occurs in the class, by H along
- * coordinate 0, and mean pooling displaces every sequence by kappa mean(x_0) along coordinate 1: for all
- * but a few kappa and H the two sequences then belong to different classes and nothing that was apart
- * comes together. docs/published.md, P-tree. */
+ * coordinate 0, and mean pooling displaces every sequence by kappa mean(x_0) along coordinate 1:
+ * for all but a few kappa and H the two sequences then belong to different classes and nothing that
+ * was apart comes together. docs/published.md, P-tree. */
 #ifndef XFI_CONSTRUCT_SEPARATION_TREE_H
 #define XFI_CONSTRUCT_SEPARATION_TREE_H
 

@@ -156,8 +156,8 @@ static int job_init(temperature_job *job, const xfi_groups *groups, const int64_
 }
 
 xf_status xfi_temperature(double *tau, const xfi_groups *groups, const double *p, double slope,
-                          const xfi_settled *settled, const int64_t *leader,
-                          const xf_dataset *data, xf_error *error) {
+                          const xfi_settled *settled, const int64_t *leader, const xf_dataset *data,
+                          xf_error *error) {
     temperature_job job = {.p = p, .slope = slope, .settled = settled};
     *tau = INFINITY;
     int ok = job_init(&job, groups, leader, data);

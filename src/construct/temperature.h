@@ -36,7 +36,7 @@ void xfi_pull_at(double *up, double *down, const xfi_pull *pull, double tau);
  * proved); slope: |U|_1 of the line's block, so that a tolerance of x moves p by slope times it at
  * most. O(sum n_j^2 d). Errors: XF_ERR_MEMORY. */
 xf_status xfi_temperature(double *tau, const xfi_groups *groups, const double *p, double slope,
-                          const xfi_settled *settled, const int64_t *leader,
-                          const xf_dataset *data, xf_error *error);
+                          const xfi_settled *settled, const int64_t *leader, const xf_dataset *data,
+                          xf_error *error);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "construct/assemble.h"
-#include "construct/assemble_cells.h"
 #include "construct/axes.h"
+#include "construct/cell_writers.h"
 #include "construct/split.h"
 
 #include <stdio.h>
@@ -170,29 +170,25 @@ xf_status xfi_write_best(xfi_best *best, const xfi_front_end *front, const xfi_w
     return status;
 }
 
-/* Targets on a grid, or any (sorted). */
-static xf_status try_diamond(xfi_best *best, const xfi_cells *cells,
-                             const xfi_writer_choice *writer, const xfi_problem *problem,
-                             xf_error *error) {
+static xf_status try_cell_writer(xfi_best *best, const xfi_cell_writer *writer,
+                                 const xfi_cells *cells, const xfi_writers *writers,
+                                 const xfi_problem *problem, xf_error *error) {
     static const char *const fronts[] = {"plain", "kinks", "folds"};
-    xf_model model;
-    int feasible = 0;
-    const char *name = writer->sorted ? "diamond-sorted" : "diamond";
-    if (!writer->usable || writer->axes.k2 < 0 || !xfi_problem_wants_writer(problem, name))
+    static const xfi_writer_options options = {0};
+    int64_t depth = writer->depth(cells, problem);
+    if (best->model.n_blocks != 0 && depth >= best->model.n_blocks)
         return XF_OK;
-    XFI_TRY(
-        writer->sorted
-            ? xfi_assemble_diamond_sorted(&model, &feasible, cells, problem, writer->axes, error)
-            : xfi_assemble_diamond(&model, &feasible, cells, problem, writer->axes, error));
+    xf_model model;
+    xfi_forecast forecast;
+    int feasible = 0;
+    XFI_TRY(xfi_cell_writer_run(writer, &model, &forecast, &feasible, cells, writers, problem,
+                                &options, NULL, error));
     if (!feasible)
         return XF_OK;
-    int64_t steps = (cells->n + cells->n_multi + 3) / 4;
     maker made = {.front = fronts[cells->front.kind],
-                  .writer = name,
+                  .writer = writer->name,
                   .n_folds = cells->front.n_folds,
-                  .regular_depth = xfi_front_blocks(&cells->front) + cells->b + 1 + steps +
-                                   (writer->sorted ? half(problem) + 1 : 0) +
-                                   (problem->y_exponent != 0),
+                  .regular_depth = depth,
                   .margin = cells->margin,
                   .closest = cells->closest};
     keep_model(best, &model, &made, problem);
@@ -201,8 +197,12 @@ static xf_status try_diamond(xfi_best *best, const xfi_cells *cells,
 
 xf_status xfi_write_cells(xfi_best *best, const xfi_cells *cells, const xfi_writers *writers,
                           const xfi_problem *problem, xf_error *error) {
-    XFI_TRY(try_diamond(best, cells, &writers->grid, problem, error));
-    return try_diamond(best, cells, &writers->sorted, problem, error);
+    int n = 0;
+    const xfi_cell_writer *table = xfi_cell_writers(&n);
+    for (int i = 0; i < n; i++)
+        if (xfi_problem_wants_writer(problem, table[i].name))
+            XFI_TRY(try_cell_writer(best, &table[i], cells, writers, problem, error));
+    return XF_OK;
 }
 
 int xfi_best_satisfied(const xfi_best *best) {
@@ -276,7 +276,7 @@ xf_status xfi_writers_choose(xfi_writers *out, xfi_problem *problem, xf_error *e
         return XF_OK;
     int largest = 0, least = 0, limit = xfi_sorted_exponent_limit(&problem->format);
     xfi_target_exponents(problem, &largest, &least);
-    int exponent = largest > limit ? largest - limit : least < -limit ? least + limit : 0;
+    int exponent = largest >= limit ? largest - limit + 1 : least < -limit ? least + limit : 0;
     xf_status status = XF_OK;
     if (exponent != 0 && xfi_problem_scale_targets(problem, exponent, &status, error) &&
         assess(out, problem))

@@ -42,8 +42,8 @@ xf_status xfi_writers_choose(xfi_writers *out, xfi_problem *problem, xf_error *e
 xf_status xfi_write_best(xfi_best *best, const xfi_front_end *front, const xfi_writers *writers,
                          const xfi_problem *problem, xf_error *error);
 
-/* Put the diamond, and the diamond with the sorted writer, behind a front end with cells; keep the
- * model if it is shallower than `best` and within the published bound. */
+/* Put every writer of cell_writers.h that may be used behind a front end with cells; keep a model
+ * if it is shallower than `best` and within the published bound. Errors: XF_ERR_MEMORY. */
 xf_status xfi_write_cells(xfi_best *best, const xfi_cells *cells, const xfi_writers *writers,
                           const xfi_problem *problem, xf_error *error);
 

@@ -108,7 +108,7 @@ static xf_status narrow_tokens(evaluation *e, xf_error *error) {
     for (int64_t k = 0; k < n; k++) {
         double value = e->input->x[k];
         x[k] = (float)value;
-        if (isinf(x[k])) {
+        if (isinf(x[k]) && isfinite(value)) {
             int64_t token = k / d, j = sequence_of(e->input, token);
             int64_t place = token - e->input->x_offsets[j];
             return xfi_fail_at(error, XF_ERR_DATA, j, place,

@@ -19,6 +19,10 @@ void xfi_array_out_store(unsigned char *bytes, const xfi_array_out *array, int64
                          int64_t count) {
     const double *doubles = array->values;
     const int64_t *integers = array->values;
+    if (array->element == XFI_ELEMENT_S16) {
+        memcpy(bytes, (const char *)array->values + 16 * first, (size_t)count * 16);
+        return;
+    }
     if (array->element != XFI_ELEMENT_F32 && xfi_little_endian()) {
         memcpy(bytes, doubles + first, (size_t)count * 8);
         return;
@@ -34,7 +38,7 @@ void xfi_array_out_store(unsigned char *bytes, const xfi_array_out *array, int64
 }
 
 xf_status xfi_array_out_write(xfi_atomic_file *file, const xfi_array_out *array, xf_error *error) {
-    unsigned char bytes[8 * XFI_OUT_CHUNK];
+    unsigned char bytes[XFI_OUT_MAX_ELEMENT * XFI_OUT_CHUNK];
     int64_t count = xfi_array_out_count(array);
     int size = xfi_element_size(array->element);
     for (int64_t first = 0; first < count; first += XFI_OUT_CHUNK) {

@@ -5,11 +5,12 @@
 #include "base/atomic_file.h"
 #include "fmt/element.h"
 
-enum { XFI_OUT_MAX_DIMS = 4, XFI_OUT_CHUNK = 1024 };
+enum { XFI_OUT_MAX_DIMS = 4, XFI_OUT_CHUNK = 1024, XFI_OUT_MAX_ELEMENT = 16 };
 
 typedef struct xfi_array_out {
     const char *name;
-    xfi_element element; /* F64 or F32 (from double), I64 (from int64_t) */
+    xfi_element element; /* F64 or F32 (from double), I64 (from int64_t), in .npz also S16 (from
+                            char[16]) */
     int n_dims;
     int64_t shape[XFI_OUT_MAX_DIMS];
     const void *values; /* [shape], borrowed */
@@ -20,7 +21,7 @@ int64_t xfi_array_out_count(const xfi_array_out *array);
 /* Size of the whole array in bytes. */
 int64_t xfi_array_out_size(const xfi_array_out *array);
 
-/* Store elements first .. first+count-1 to `bytes`. Numeric class: exact for F64 and I64, and for
+/* Store elements first .. first+count-1 to `bytes`. Numeric class: exact for all but F32, and for
  * F32 where the values are binary32 numbers. */
 void xfi_array_out_store(unsigned char *bytes, const xfi_array_out *array, int64_t first,
                          int64_t count);

@@ -7,6 +7,8 @@
 
 int xfi_element_size(xfi_element element) {
     switch (element) {
+    case XFI_ELEMENT_S16:
+        return 16;
     case XFI_ELEMENT_F64:
     case XFI_ELEMENT_I64:
     case XFI_ELEMENT_U64:

@@ -7,6 +7,7 @@
 
 typedef enum xfi_element {
     XFI_ELEMENT_OTHER = 0, /* not a number that we read */
+    XFI_ELEMENT_S16,       /* 16 bytes of text, padded with zeros; written only */
     XFI_ELEMENT_BOOL,
     XFI_ELEMENT_F64,
     XFI_ELEMENT_F32,

@@ -169,13 +169,24 @@ xf_status xfi_npy_parse(xfi_array_entry *entry, const char *text, int64_t length
     return XF_OK;
 }
 
+static const char *descr_of(xfi_element element) {
+    switch (element) {
+    case XFI_ELEMENT_F64:
+        return "<f8";
+    case XFI_ELEMENT_F32:
+        return "<f4";
+    case XFI_ELEMENT_S16:
+        return "|S16";
+    default:
+        return "<i8";
+    }
+}
+
 void xfi_npy_header(xfi_text *out, const xfi_array_out *array) {
     enum { ALIGN = 64, FIXED = 10 };
     xfi_text dictionary = {0};
-    const char *descr = array->element == XFI_ELEMENT_F64   ? "<f8"
-                        : array->element == XFI_ELEMENT_F32 ? "<f4"
-                                                            : "<i8";
-    xfi_text_add(&dictionary, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    xfi_text_add(&dictionary, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+                 descr_of(array->element));
     for (int i = 0; i < array->n_dims; i++)
         xfi_text_add(&dictionary, "%lld%s", (long long)array->shape[i],
                      i + 1 < array->n_dims ? ", " : (i == 0 ? "," : ""));

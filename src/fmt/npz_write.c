@@ -16,7 +16,7 @@ typedef struct member {
     xfi_text header;
     int64_t position; /* of the next byte */
     int64_t size;
-    unsigned char chunk[8 * XFI_OUT_CHUNK]; /* the elements around `position` */
+    unsigned char chunk[XFI_OUT_MAX_ELEMENT * XFI_OUT_CHUNK]; /* elements around `position` */
     zip_error_t error;
 } member;
 

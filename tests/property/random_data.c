@@ -201,11 +201,10 @@ static void from_kind(xf_dataset *out, const xft_family *family, xf_dtype dtype,
                                        .m_min = size.counts == XFT_ALL ? size.n_low : 1,
                                        .m_max = size.counts == XFT_ONE_EACH   ? 1
                                                 : size.counts == XFT_FEW_EACH ? 3
-                                                                              : size.n_high,
-                                       .grid = dtype == XF_F32
-                                                   ? (xf_grid)(1 + xfi_rng_below(rng, 3))
-                                                   : (xf_grid)xfi_rng_below(rng, 4),
-                                       .seed = xfi_rng_bits(rng)};
+                                                                              : size.n_high};
+        int first = dtype == XF_F32; /* grids that binary32 holds */
+        options.grid = (xf_grid)(first + xfi_rng_below(rng, 4 - first));
+        options.seed = xfi_rng_bits(rng);
         if (tries > TRIES / 2)
             options.m_min = options.m_max = options.n_min = options.n_max = 0;
         if (xf_generate(out, &options, NULL) == XF_OK)

@@ -29,8 +29,9 @@ static double between(xfi_rng *rng, double low, double high) {
     return low + (high - low) * xfi_rng_uniform(rng);
 }
 
-static double sign(xfi_rng *rng) {
-    return xfi_rng_below(rng, 2) ? 1.0 : -1.0;
+/* v or -v; v is drawn first. */
+static double either_sign(xfi_rng *rng, double v) {
+    return xfi_rng_below(rng, 2) ? v : -v;
 }
 
 /* A random significand in [1, 2) of the format. */
@@ -41,7 +42,7 @@ static double random_significand(const xft_source *s) {
 
 static double with_exponent(const xft_source *s, int low, int high) {
     int exponent = low + (int)xfi_rng_below(s->rng, high - low + 1);
-    return sign(s->rng) * ldexp(random_significand(s), exponent);
+    return either_sign(s->rng, ldexp(random_significand(s), exponent));
 }
 
 /* Any number of the format, all exponents alike; subnormals and the largest ones. */
@@ -52,11 +53,12 @@ static double anywhere(const xft_source *s) {
     case 0:
         return 0.0;
     case 1:
-        return sign(s->rng) * largest;
+        return either_sign(s->rng, largest);
     case 2:
-        return sign(s->rng) * f->smallest * (double)(1 + xfi_rng_below(s->rng, 5));
+        return either_sign(s->rng, f->smallest * (double)(1 + xfi_rng_below(s->rng, 5)));
     case 3:
-        return sign(s->rng) * f->smallest * (double)xfi_rng_below(s->rng, (int64_t)1 << (f->p - 1));
+        return either_sign(s->rng,
+                           f->smallest * (double)xfi_rng_below(s->rng, (int64_t)1 << (f->p - 1)));
     default:
         return with_exponent(s, f->emin, f->emax);
     }
@@ -66,18 +68,18 @@ static double neighbour_of_power(const xft_source *s) {
     double power = ldexp(1.0, (int)xfi_rng_below(s->rng, 9) - 4 + s->exponent);
     int64_t step = xfi_rng_below(s->rng, 5) - 2;
     double ulp = ldexp(1.0, xfi_exponent(power) - s->format.p + 1);
-    return sign(s->rng) * (step < 0 ? power + (double)step * ulp / 2 : power + (double)step * ulp);
+    return either_sign(s->rng, power + (double)step * (step < 0 ? ulp / 2 : ulp));
 }
 
 static double odd(const xft_source *s) {
     int bits = s->format.p - 1;
     int64_t below = 2 * xfi_rng_below(s->rng, (int64_t)1 << (bits - 1)) + 1;
     double v = 1.0 + ldexp((double)below, -bits);
-    return sign(s->rng) * ldexp(v, s->exponent + (int)xfi_rng_below(s->rng, 2));
+    return either_sign(s->rng, ldexp(v, s->exponent + (int)xfi_rng_below(s->rng, 2)));
 }
 
 static double log_uniform(xfi_rng *rng, double low, double high) {
-    return sign(rng) * low * pow(high / low, xfi_rng_uniform(rng));
+    return either_sign(rng, low * pow(high / low, xfi_rng_uniform(rng)));
 }
 
 /* A value of the style before rounding to the format. */
@@ -114,8 +116,8 @@ static double raw_target(const xft_source *s) {
                      s->exponent);
     }
     case XFT_Y_SMALL:
-        return sign(rng) * s->format.smallest *
-               (double)xfi_rng_below(rng, (int64_t)1 << (s->format.p - 1));
+        return either_sign(rng, s->format.smallest *
+                                    (double)xfi_rng_below(rng, (int64_t)1 << (s->format.p - 1)));
     case XFT_Y_LARGE:
         return with_exponent(s, limit, s->format.emax);
     default:

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -50,12 +51,15 @@ static void four_hundred_sequences_in_binary32(void **state) {
 
 /* Two different sequences are named in the text, and a way out. */
 static void check_refusal(const xf_error *error, int64_t n_sequences) {
-    long long a = -1, b = -1;
-    const char *place = strstr(error->message, "sequences ");
+    static const char before[] = "sequences ", between[] = " and ";
     assert_int_equal(error->status, XF_ERR_INFEASIBLE);
     assert_int_equal(xf_status_exit_code(error->status), 5);
+    const char *place = strstr(error->message, before);
     assert_non_null(place);
-    assert_int_equal(sscanf(place, "sequences %lld and %lld", &a, &b), 2);
+    char *end = NULL;
+    long long a = strtoll(place + strlen(before), &end, 10);
+    assert_memory_equal(end, between, strlen(between));
+    long long b = strtoll(end + strlen(between), &end, 10);
     assert_true(a >= 0 && a < n_sequences && b >= 0 && b < n_sequences && a != b);
     assert_true(error->sequence == a || error->sequence == b);
     assert_non_null(strstr(error->message, "--dtype f64"));

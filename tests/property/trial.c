@@ -39,7 +39,7 @@ static int check_refusal(xft_verdict *v, const xft_trial *trial, const xf_datase
         return fail(v, XFT_BAD_REFUSAL, "refused with a bad message: '%s'", error->message);
     if (error->sequence < -1 || error->sequence >= data->n_sequences)
         return fail(v, XFT_BAD_REFUSAL, "refusal names sequence %lld", (long long)error->sequence);
-    if (strstr(error->message, "self-check") != NULL)
+    if (strstr(error->message, "self-check failed") != NULL)
         return fail(v, XFT_BAD_ENGINE, "%s", error->message);
     if (model->n_blocks != 0 || model->ff_W != NULL)
         return fail(v, XFT_BAD_REFUSAL, "refused, but left a model");
@@ -84,24 +84,27 @@ static void promised_depth(int64_t depth[2], const xf_build_report *report, cons
                            const xf_model *m) {
     int64_t M = data->n_targets, half = (M + 1) / 2;
     int64_t more = report->n_folds + report->extra_blocks + count_phase(m, "scale");
-    depth[0] = depth[1] = 1;
-    if (strncmp(report->writer, "diamond", 7) == 0) {
+    if (strcmp(report->writer, "constant") == 0) {
+        depth[0] = depth[1] = 1;
+    } else if (strncmp(report->writer, "diamond", 7) == 0) {
         int64_t rest = 2 + count_phase(m, "quantise") + more;
         rest += is_sorted(report) ? half + 1 : 0;
         depth[0] = (M + 3) / 4 + rest;
         depth[1] = (M + data->n_sequences + 3) / 4 + rest;
-    } else if (M > 1) {
+    } else {
         depth[0] = depth[1] = (is_sorted(report) ? 2 * half : half) + 2 + more;
     }
 }
 
-static int check_bounds(xft_verdict *v, const xf_dataset *data, const xf_model *m) {
+static int check_bounds(xft_verdict *v, const xft_trial *trial, const xf_dataset *data,
+                        const xf_model *m) {
     int64_t bound = 2 * data->n_targets + 2 * data->n_sequences + 1;
     if (m->n_blocks > bound || m->n_blocks > v->report.bound ||
         v->report.bound != xf_published_bound(data->n_sequences, data->n_targets, m->attention))
         return fail(v, XFT_BAD_DEPTH, "%lld blocks are more than the bound %lld",
                     (long long)m->n_blocks, (long long)bound);
-    if ((data->n_targets == 1) != (strcmp(v->report.writer, "constant") == 0))
+    int constant = data->n_targets == 1 && trial->build.writer == NULL;
+    if (constant != (strcmp(v->report.writer, "constant") == 0))
         return fail(v, XFT_BAD_DEPTH, "%lld targets, writer %s", (long long)data->n_targets,
                     v->report.writer);
     return 1;
@@ -118,12 +121,18 @@ static int check_depth(xft_verdict *v, const xft_trial *trial, const xf_dataset 
                     "%lld blocks, but the report (%s, %lld folds, %lld extra) means %lld to %lld",
                     (long long)m->n_blocks, r->writer, (long long)r->n_folds,
                     (long long)r->extra_blocks, (long long)promised[0], (long long)promised[1]);
-    if (!check_bounds(v, data, m))
+    if (!check_bounds(v, trial, data, m))
         return 0;
     int64_t most = (trial->on_grid ? half + 2 : 2 * half + 3) + r->n_folds;
     if (trial->regular && m->n_blocks > most)
         return fail(v, XFT_BAD_DEPTH, "%lld blocks, promised are %lld", (long long)m->n_blocks,
                     (long long)most);
+    const xf_build_options *asked = &trial->build;
+    int constant = strcmp(r->writer, "constant") == 0;
+    if ((asked->front != NULL && !constant && strcmp(asked->front, r->front) != 0) ||
+        (asked->writer != NULL && strcmp(asked->writer, r->writer) != 0))
+        return fail(v, XFT_BAD_DEPTH, "not what was asked for: front end %s, writer %s", r->front,
+                    r->writer);
     if (trial->on_grid && is_sorted(r))
         return fail(v, XFT_BAD_DEPTH, "writer %s where the grid serves", r->writer);
     return 1;
@@ -134,7 +143,7 @@ static int check_margin(xft_verdict *v, const xf_dataset *data, const xf_model *
     const xf_build_report *r = &v->report;
     xf_inspection found;
     xf_error error = {0};
-    if (!(r->margin > 1.0) || (data->n_targets == 1 && r->margin != INFINITY))
+    if (!(r->margin > 1.0) || (m->n_blocks == 1 && r->margin != INFINITY))
         return fail(v, XFT_BAD_MODEL, "margin %g", r->margin);
     for (int i = 0; i < 2; i++)
         if (r->margin_sequence[i] < 0 || r->margin_sequence[i] >= data->n_sequences)
@@ -207,9 +216,9 @@ int xft_orders_agree(char *text, const xf_model *model, const xf_dataset *data,
                            .fma = i % 3,
                            .override_attention = 1,
                            .attention = i / 3 % 2 ? XF_SOFTMAX : XF_HARDMAX,
-                           .tau = pow(10.0, 6 * xfi_rng_uniform(&rng) - 3),
                            .tokens_per_order = i / 2 % 2 ? 1 : 0,
                            .values_first = i % 2};
+        how.tau = pow(10.0, 6 * xfi_rng_uniform(&rng) - 3);
         xf_verify_report report = {0};
         xf_error error = {0};
         ok = xft_run_shuffled(out, model, data, &how, &error) == XF_OK &&
