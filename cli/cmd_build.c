@@ -5,6 +5,8 @@
 #include "progress.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 static const cli_option_id option_ids[] = {
     CLI_OUTPUT_MODEL, CLI_CONSTRUCTION, CLI_FRONT,     CLI_WRITER,
@@ -76,10 +78,31 @@ static int build(xf_model *model, xf_build_report *report, const xf_dataset *dat
     return status == XF_OK ? 0 : cli_fail(options, options->arguments[0], &error);
 }
 
-static int run(const cli_options *options) {
+/* Is the value (NULL: not given) one of the library's names? */
+static int check_name(const cli_options *options, const char *option, const char *value,
+                      const char *const *names) {
+    char list[256] = "";
+    for (int i = 0; names[i] != NULL; i++) {
+        if (value == NULL || strcmp(names[i], value) == 0)
+            return 0;
+        size_t used = strlen(list);
+        const char *comma = i == 0 ? "" : names[i + 1] == NULL ? " or " : ", ";
+        snprintf(list + used, sizeof list - used, "%s%s", comma, names[i]);
+    }
+    return cli_usage(options, "unknown --%s '%s': use %s", option, value, list);
+}
+
+static int check_usage(const cli_options *options) {
     if (cli_given(options, CLI_TAU) && options->attention != XF_SOFTMAX)
         return cli_usage(options, "--tau needs --attention softmax");
-    int status = cli_check_output(options);
+    int status = check_name(options, "front", options->front, xf_build_fronts());
+    if (status == 0)
+        status = check_name(options, "writer", options->writer, xf_build_writers());
+    return status != 0 ? status : cli_check_output(options);
+}
+
+static int run(const cli_options *options) {
+    int status = check_usage(options);
     if (status != 0)
         return status;
     xf_dataset data;

@@ -19,12 +19,14 @@ static double now(void) {
 }
 
 const char *const *xf_build_fronts(void) {
-    static const char *const names[] = {"plain", "kinks", "folds", NULL};
+    static const char *const names[] = {"plain", "kinks", "folds", "displacement", NULL};
     return names;
 }
 
 const char *const *xf_build_writers(void) {
-    static const char *const names[] = {"grid", "sorted", "diamond", "diamond-sorted", NULL};
+    static const char *const names[] = {"grid",           "sorted", "diamond",
+                                        "diamond-sorted", "cube",   "cubeoff",
+                                        "offgrid",        "argmax", NULL};
     return names;
 }
 

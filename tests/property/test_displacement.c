@@ -1,6 +1,5 @@
-/* Displacement front ends: built for random data in every shape, exact in rational arithmetic and in
- * every order of summation; and balls that hold what they say.
- * Labels: exact slow */
+/* Displacement front ends: built for random data in every shape, exact in rational arithmetic and
+ * in every order of summation; and balls that hold what they say. Labels: exact slow */
 #include "construct/displacement.h"
 #include "construct/displacement_bound.h"
 
@@ -170,8 +169,8 @@ static void check_track_exactly(const xfi_track *track, const xf_model *model, i
                 xfi_ball ball = track->ball[(first + l) * track->n_coordinates + k];
                 if (!isfinite(ball.error))
                     continue;
-                if (!xft_is_within(x + l * d + track->coordinate[k], ball.centre.hi,
-                                   ball.centre.lo, ball.error))
+                if (!xft_is_within(x + l * d + track->coordinate[k], ball.centre.hi, ball.centre.lo,
+                                   ball.error))
                     fail_msg("token %lld, coordinate %lld: the exact value is not within %g of "
                              "%.17g",
                              (long long)(first + l), (long long)track->coordinate[k], ball.error,
@@ -202,11 +201,10 @@ typedef struct tally {
     double largest_share;
 } tally;
 
-static const xft_family typical = {.inputs = XFT_X_GAUSSIAN | XFT_X_UNIFORM | XFT_X_SINGLE |
-                                             XFT_X_VOCABULARY | XFT_X_OFFSET,
-                                   .targets = XFT_Y_INTEGER | XFT_Y_HALF | XFT_Y_SINGLE |
-                                              XFT_Y_FULL | XFT_Y_ODD | XFT_Y_ZEROS,
-                                   .n_max = 12};
+static const xft_family typical = {
+    .inputs = XFT_X_GAUSSIAN | XFT_X_UNIFORM | XFT_X_SINGLE | XFT_X_VOCABULARY | XFT_X_OFFSET,
+    .targets = XFT_Y_INTEGER | XFT_Y_HALF | XFT_Y_SINGLE | XFT_Y_FULL | XFT_Y_ODD | XFT_Y_ZEROS,
+    .n_max = 12};
 static const xft_family strange = {
     .inputs = XFT_X_TINY | XFT_X_HUGE | XFT_X_CONSTANT | XFT_X_ANISOTROPIC | XFT_X_MIXED |
               XFT_X_LATTICE | XFT_X_ONE_HOT | XFT_X_CLOSE | XFT_X_BINARY,
