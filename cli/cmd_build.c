@@ -64,6 +64,8 @@ static int build(xf_model *model, xf_build_report *report, const xf_dataset *dat
                                   .tau = options->tau,
                                   .dtype = (xf_dtype)options->dtype,
                                   .optimise = (xf_optimise)options->optimise,
+                                  .hardmax_only = cli_given(options, CLI_ATTENTION) &&
+                                                  options->attention == XF_HARDMAX,
                                   .front = options->front,
                                   .writer = options->writer,
                                   .balanced = options->balanced,

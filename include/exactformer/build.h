@@ -23,6 +23,7 @@ typedef struct xf_build_options {
     uint64_t seed; /* of the random candidate directions */
     int threads;   /* 0: as many as there are cores */
     xf_optimise optimise;
+    int hardmax_only;   /* nonzero: the model need not be exact under softmax (argmax writer) */
     const char *front;  /* NULL: choose; else one of xf_build_fronts() */
     const char *writer; /* NULL: choose; else one of xf_build_writers() */
     int balanced;       /* rescale every neuron by a power of two to the least norm
@@ -43,10 +44,10 @@ typedef struct xf_build_report {
                                    rounding bounds; > 1 proves the front end; INFINITY if M = 1 */
     int64_t margin_sequence[2]; /* the two sequences where it occurs */
     int64_t n_separations;      /* published: separation blocks */
-    double collapse_margin;     /* published: lower bound of the smallest gap between a token's largest
-                                   logit and its others; > 0 proves the collapse; INFINITY if
-                                   every n_j = 1 or there are no logits */
-    double tau_max;             /* as xf_model.tau_max */
+    double collapse_margin; /* published: lower bound of the smallest gap between a token's largest
+                               logit and its others; > 0 proves the collapse; INFINITY if
+                               every n_j = 1 or there are no logits */
+    double tau_max;         /* as xf_model.tau_max */
     double seconds_construct;
     double seconds_check;
 } xf_build_report;

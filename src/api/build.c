@@ -75,8 +75,10 @@ static xf_status construct(xf_model *out, const xf_dataset *data, const xf_build
     int published = options->construction == XF_PUBLISHED;
     xf_status status = published ? xfi_build_published(out, &problem, report, XFI_STAGE_NONE, error)
                                  : xfi_build_pooled(out, &problem, report, error);
-    if (!published)
-        report->collapse_margin = report->tau_max = INFINITY; /* all logits are 0 */
+    if (!published && status == XF_OK) {
+        report->collapse_margin = INFINITY; /* all logits are 0, but those of argmax */
+        report->tau_max = out->tau_max;
+    }
     xfi_problem_clear(&problem);
     if (status != XF_OK)
         return status;

@@ -39,7 +39,8 @@ static int best_exponent(const size *in, const size *out) {
         return 0;
     int centre = (out->exponent - in->exponent) / 2, best = centre;
     size a = {in->square, -((out->exponent - in->exponent) % 2)}, b = {out->square, 0};
-    for (int e = -16; e <= 16; e++)
+    int near = xfi_exponent(b.square / a.square) / 4; /* the least is at log2(b/a) / 4 */
+    for (int e = near - 2; e <= near + 2; e++)
         if (cost_at(&a, &b, e) < cost_at(&a, &b, best - centre))
             best = centre + e;
     return best;

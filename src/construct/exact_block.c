@@ -4,19 +4,23 @@
 #include "base/alloc.h"
 #include "num/format.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { MOST_NEURONS = 8, MASKS = 1 << MOST_NEURONS };
 
+/* A layer with eta taken into the tokens, and every neuron rescaled by a power of two (exactly)
+ * such that its row of U consists of integers with no common factor 2, or, without inputs, b = 1.
+ */
 typedef struct layer {
     int64_t d;
     int64_t w;
     int exponent;
     double limit; /* 2^53 G */
     double eta;
-    const double *b;
-    const double *W;
-    double *U;                 /* [w][d] divided by eta, owned */
+    double *U; /* [w][d], owned */
+    double *W; /* [d][w], owned */
+    double b[MOST_NEURONS];
     double norm[MOST_NEURONS]; /* |U_i|_1 */
     int same[MOST_NEURONS];    /* row i equals row i - 1 */
     signed char flat[MASKS];   /* slope of a set of active neurons: 1 zero, -1 not, 0 unknown */
@@ -73,24 +77,56 @@ static int weights_fit(const layer *l) {
     return 1;
 }
 
+/* The power of two that neuron i is divided by: that of its row of U, or of its bias. */
+static int neuron_exponent(const layer *l, int64_t i) {
+    int exponent = INT_MAX;
+    for (int64_t k = 0; k < l->d; k++) {
+        double u = l->U[i * l->d + k];
+        if (u != 0.0 && isfinite(u) && xfi_lowest_bit(u) < exponent)
+            exponent = xfi_lowest_bit(u);
+    }
+    if (exponent == INT_MAX)
+        exponent = l->b[i] != 0.0 ? xfi_exponent(l->b[i]) : 0;
+    return exponent;
+}
+
+static void rescale(layer *l, int64_t i) {
+    int exponent = neuron_exponent(l, i);
+    l->b[i] = ldexp(l->b[i], -exponent);
+    for (int64_t k = 0; k < l->d; k++) {
+        l->U[i * l->d + k] = ldexp(l->U[i * l->d + k], -exponent);
+        l->W[k * l->w + i] = ldexp(l->W[k * l->w + i], exponent);
+        l->norm[i] += fabs(l->U[i * l->d + k]);
+    }
+}
+
+static void layer_clear(layer *l) {
+    xfi_free(l->U);
+    xfi_free(l->W);
+}
+
 static int layer_init(layer *l, const xf_model *model, int64_t block, int exponent) {
-    int64_t d = model->d, w = model->width;
+    int64_t d = model->d, w = model->width, size = w * d;
     *l = (layer){.d = d,
                  .w = w,
                  .exponent = exponent,
                  .limit = ldexp(0x1p53, exponent),
-                 .eta = model->ff_eta[block],
-                 .b = model->ff_b + block * w,
-                 .W = model->ff_W + block * d * w};
-    l->U = xfi_calloc2(w, d, sizeof(double));
-    for (int64_t i = 0; l->U != NULL && i < w * d; i++) {
-        l->U[i] = model->ff_U[block * w * d + i] / l->eta;
-        if (i / d < MOST_NEURONS)
-            l->norm[i / d] += fabs(l->U[i]);
+                 .eta = model->ff_eta[block]};
+    l->U = xfi_calloc(size, sizeof(double));
+    l->W = xfi_calloc(size, sizeof(double));
+    if (l->U == NULL || l->W == NULL) {
+        layer_clear(l);
+        return 0;
     }
-    for (int64_t i = 1; l->U != NULL && i < w && i < MOST_NEURONS; i++)
+    for (int64_t i = 0; i < size; i++)
+        l->U[i] = model->ff_U[block * size + i] / l->eta;
+    memcpy(l->W, model->ff_W + block * size, (size_t)size * sizeof(double));
+    memcpy(l->b, model->ff_b + block * w, (size_t)w * sizeof(double));
+    for (int64_t i = 0; i < w; i++)
+        rescale(l, i);
+    for (int64_t i = 1; i < w; i++)
         l->same[i] = memcmp(l->U + i * d, l->U + (i - 1) * d, (size_t)d * sizeof(double)) == 0;
-    return l->U != NULL;
+    return 1;
 }
 
 /* Do the active neurons together have slope 0? */
@@ -184,6 +220,6 @@ int xfi_exact_block(int64_t *token, xfi_settled *settled, const xf_model *model,
             *token = -1;
         }
     }
-    xfi_free(l.U);
+    layer_clear(&l);
     return 1;
 }

@@ -19,7 +19,8 @@ static void load_token(xfi_ball *x, const double *token, int64_t d, const xfi_fo
 typedef struct pool_view {
     double rho;
     double gain; /* 0: no attention */
-    double left; /* gain = left times a power of two */
+    double left; /* gain = left right, right a power of two */
+    double right;
     int64_t from;
 } pool_view;
 
@@ -62,6 +63,7 @@ static xf_status view_pool(pool_view *pool, const xf_model *model, int64_t n_fro
     if (!ok || n_right != 1 || (pool->rho != 0.0 && pool->rho != 1.0))
         return xfi_fail(error, XF_ERR_ARGUMENT, "%s", message);
     pool->left = left[k1];
+    pool->right = right[pool->from];
     pool->gain = left[k1] * right[pool->from];
     return XF_OK;
 }
@@ -82,7 +84,8 @@ static xfi_ball pooled_term(const pool_view *pool, const xfi_ball *a, const xfi_
     double rounding = xfi_gamma(format, count + 3) * gain * (absolute / count);
     double underflow = (gain + fabs(pool->left) + 1) * (count + 2) * format->smallest;
     underflow += xfi_beyond(format, others) + xfi_beyond(format, absolute) +
-                 xfi_beyond(format, gain * absolute);
+                 xfi_beyond(format, gain * absolute) +
+                 xfi_beyond(format, pool->right * absolute);
     double inflate = 1.0 + (count + 8) * 0x1p-52; /* of these sums themselves */
     term.error = (gain * (errors / count) + rounding + underflow) * inflate * XFI_INFLATE;
     return term;

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "construct/cells.h"
+#include "construct/displacement_bound.h"
 #include "construct/front_bound.h"
 #include "construct/front_certificate.h"
 
@@ -49,19 +50,51 @@ static xf_status group_margin(const xf_model *model, int64_t n_front, int k1,
     return XF_OK;
 }
 
+/* Bits of the cells that a phase reads, 0 if it reads none. */
+static int cell_bits(const xf_phase *phase) {
+    if (strcmp(phase->name, "quantise") == 0)
+        return (int)phase->count;
+    return strcmp(phase->name, "quantise-split") == 0 ? (int)(phase->count + 1) / 2 : 0;
+}
+
+/* Writers that keep weights small have 2^-b t in place of t, which is below 1. */
+static void scale_up(double *t, double *E, int64_t n, int b) {
+    for (int64_t i = 0; i < n; i++)
+        if (!(t[i] < 1.0))
+            return;
+    for (int64_t i = 0; i < n; i++) {
+        t[i] = ldexp(t[i], b);
+        E[i] = ldexp(E[i], b);
+    }
+}
+
 /* Cells: least distance from the integers over the bound. */
-static xf_status cell_margin(const xf_model *model, int64_t n_front, int k1, const xf_dataset *data,
-                             double *margin, int64_t sequence[2], xf_error *error) {
+static xf_status cell_margin(const xf_model *model, int64_t n_front, int k1, int b,
+                             const xf_dataset *data, double *margin, int64_t sequence[2],
+                             xf_error *error) {
     double *t = xfi_calloc2(2, data->n_tokens, sizeof(double));
     if (t == NULL)
         return xfi_fail_memory(error);
     double *E = t + data->n_tokens;
     xf_status status =
         xfi_front_bound(t, E, model, n_front, k1, data, omp_get_max_threads(), error);
-    if (status == XF_OK)
+    if (status == XF_OK) {
+        scale_up(t, E, data->n_tokens, b);
         *margin = xfi_cell_margin(data, t, E, sequence);
+    }
     xfi_free(t);
     return status;
+}
+
+/* Groups of a displacement front end; its stages count, too. */
+static xf_status displacement_margin(const xf_model *model, const xf_dataset *data, double *margin,
+                                     int64_t sequence[2], xf_error *error) {
+    xfi_groups groups;
+    XFI_TRY(xfi_displacement_groups(&groups, model, data, omp_get_max_threads(), error));
+    *margin = groups.margin;
+    memcpy(sequence, groups.closest, sizeof groups.closest);
+    xfi_groups_clear(&groups);
+    return XF_OK;
 }
 
 xf_status xfi_front_margin(const xf_model *model, const xf_dataset *data, double *margin,
@@ -70,10 +103,13 @@ xf_status xfi_front_margin(const xf_model *model, const xf_dataset *data, double
     sequence[0] = sequence[1] = 0;
     if (model->n_phases == 1 && strcmp(model->phases[0].name, "constant") == 0)
         return XF_OK;
+    if (xfi_has_displacement(model))
+        return displacement_margin(model, data, margin, sequence, error);
     int64_t next = 0, n_front = count_front(model, &next);
     int k1 = n_front > 0 ? find_axis(model, n_front) : -1;
     if (k1 < 0 || next == model->n_phases)
         return xfi_fail(error, XF_ERR_ARGUMENT, "this model has no pooled front end");
-    int cells = strcmp(model->phases[next].name, "quantise") == 0;
-    return (cells ? cell_margin : group_margin)(model, n_front, k1, data, margin, sequence, error);
+    int b = cell_bits(&model->phases[next]);
+    return b > 0 ? cell_margin(model, n_front, k1, b, data, margin, sequence, error)
+                 : group_margin(model, n_front, k1, data, margin, sequence, error);
 }

@@ -3,14 +3,17 @@
 #include "construct/pooled.h"
 
 #include "base/error.h"
+#include "construct/argmax.h"
 #include "construct/assemble.h"
+#include "construct/balance.h"
+#include "construct/displacement.h"
 #include "construct/search.h"
 #include "construct/writers.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { PLAIN_ROUNDS = 4, KINK_ROUNDS = 8, FOLD_ROUNDS = 4 };
+enum { PLAIN_ROUNDS = 4, KINK_ROUNDS = 8, FOLD_ROUNDS = 4, NORM_SEEDS = 12 };
 
 /* An estimate below this is not worth a certificate: estimates err by small factors. */
 static const double LEAST_ESTIMATE = 0.05;
@@ -75,20 +78,32 @@ static int wants_lanes(const plan *p) {
            xfi_problem_wants_writer(p->problem, "sorted");
 }
 
-/* Cells pay when a quarter of a block per target, and a block per bit, are fewer. */
-static xf_status try_cells(plan *p, const xfi_search *search, xf_error *error) {
+/* Do writers on cells have a chance to be better than what there is? */
+static int cells_pay(const plan *p) {
     const xf_dataset *data = p->problem->data;
     int64_t least = (data->n_targets + 3) / 4 + 3;
-    if (data->d < 2 || (p->best.model.n_blocks != 0 && p->best.model.n_blocks <= least))
-        return XF_OK;
+    if (data->d < 2)
+        return 0;
+    return p->best.small_norm || p->best.model.n_blocks == 0 || p->best.model.n_blocks > least;
+}
+
+/* The cube needs two bits. */
+static xf_status try_cells_from(plan *p, const xfi_search *search, int b_min, xf_error *error) {
     xfi_cells cells;
     int found = 0;
-    XFI_TRY(xfi_cells_search(&cells, &found, search, 1, error));
+    XFI_TRY(xfi_cells_search(&cells, &found, search, b_min, error));
     if (!found)
         return XF_OK;
     xf_status status = xfi_write_cells(&p->best, &cells, &p->writers, p->problem, error);
     xfi_cells_clear(&cells);
     return status;
+}
+
+static xf_status try_cells(plan *p, const xfi_search *search, xf_error *error) {
+    if (!cells_pay(p))
+        return XF_OK;
+    XFI_TRY(try_cells_from(p, search, 1, error));
+    return p->problem->data->n_targets <= 2 ? try_cells_from(p, search, 2, error) : XF_OK;
 }
 
 /* The features found so far: lanes behind their pairs, or cells where only these are wanted. */
@@ -147,20 +162,114 @@ static xf_status search_all(plan *p, xfi_search *search, xf_error *error) {
     return wants_lanes(p) ? try_cells(p, search, error) : XF_OK;
 }
 
-static xf_status build(plan *p, xf_error *error) {
-    XFI_TRY(xfi_writers_choose(&p->writers, p->problem, error));
+static xf_status search_with(plan *p, xf_error *error) {
     xfi_search search;
     XFI_TRY(xfi_search_init(&search, p->problem, error));
     xf_status status = search_all(p, &search, error);
     xfi_search_clear(&search);
-    XFI_TRY(status);
+    return status;
+}
+
+/* Norms vary with the draw: more seeds, for cells only. */
+static xf_status search_norms(plan *p, xf_error *error) {
+    xfi_problem *original = p->problem, problem = *original;
+    xf_build_options options = *original->options;
+    xf_status status = XF_OK;
+    problem.options = &options;
+    p->problem = &problem;
+    for (int i = 1; i < NORM_SEEDS && status == XF_OK && cells_pay(p); i++) {
+        xfi_search search;
+        options.seed = original->options->seed + (uint64_t)i * 0x9e3779b97f4a7c15u;
+        status = xfi_search_init(&search, &problem, error);
+        if (status != XF_OK)
+            break;
+        status = xfi_search_plain(&search, 0, error);
+        if (status == XF_OK)
+            status = try_cells(p, &search, error);
+        xfi_search_clear(&search);
+    }
+    p->problem = original;
+    return status;
+}
+
+/* The argmax writer makes a model for hardmax alone, so only on demand. */
+static xf_status try_argmax(plan *p, xf_error *error) {
+    static const int64_t nowhere[2] = {0, 0};
+    const xfi_problem *problem = p->problem;
+    char why[160];
+    xf_model model;
+    int feasible = 0, asked = problem->options->writer != NULL;
+    if (!(asked || problem->options->hardmax_only) ||
+        !xfi_problem_wants_writer(problem, "argmax") || !p->writers.grid.usable ||
+        !xfi_argmax_fits(problem, why))
+        return XF_OK;
+    XFI_TRY(xfi_assemble_argmax(&model, &feasible, problem, p->writers.grid.axes, why, error));
+    if (!feasible)
+        return XF_OK;
+    xfi_made made = {.front = "argmax",
+                     .writer = "argmax",
+                     .regular_depth = model.n_blocks,
+                     .margin = INFINITY,
+                     .closest = nowhere};
+    xfi_best_keep(&p->best, &model, &made, problem);
+    return XF_OK;
+}
+
+/* Many sequences in few bits: when nothing else separates them, or on demand. */
+static xf_status try_displacement(plan *p, xf_error *error) {
+    int found = 0;
+    if (p->best.model.n_blocks != 0 || !xfi_problem_wants_front(p->problem, "displacement") ||
+        !wants_lanes(p) || p->problem->data->n_targets == 1)
+        return XF_OK;
+    return xfi_displace_best(&p->best, &found, &p->writers, p->problem, error);
+}
+
+static int only_displacement(const plan *p) {
+    return p->problem->options->front != NULL && !xfi_problem_wants_front(p->problem, "plain") &&
+           xfi_problem_wants_front(p->problem, "displacement");
+}
+
+static xf_status build(plan *p, xf_error *error) {
+    XFI_TRY(xfi_writers_choose(&p->writers, p->problem, error));
+    if (!only_displacement(p))
+        XFI_TRY(search_with(p, error));
+    if (p->best.small_norm && p->best.model.n_blocks != 0)
+        XFI_TRY(search_norms(p, error));
+    XFI_TRY(try_argmax(p, error));
+    XFI_TRY(try_displacement(p, error));
     return p->best.model.n_blocks != 0 ? XF_OK : xfi_best_refuse(&p->best, p->problem, error);
+}
+
+/* The blocks in front of the writer's. */
+static int64_t count_front(const xf_model *model) {
+    static const char *const writers[] = {"quantise", "route", "code", "write"};
+    for (int64_t i = 0; i < model->n_phases; i++)
+        for (int w = 0; w < 4; w++)
+            if (strncmp(model->phases[i].name, writers[w], strlen(writers[w])) == 0)
+                return model->phases[i].first;
+    return model->n_blocks;
+}
+
+/* Balanced if asked for; the alternatives without the one chosen. */
+static void finish(plan *p, xf_model *out) {
+    const xf_build_options *options = p->problem->options;
+    *out = p->best.model;
+    out->dtype = options->dtype;
+    if (options->balanced || p->best.small_norm)
+        xfi_balance(out, count_front(out), p->problem->data);
+    for (int i = 0; i < p->best.n_alternatives; i++) {
+        const xf_alternative *other = &p->best.alternatives[i];
+        if (strcmp(other->front, p->best.report.front) != 0 ||
+            strcmp(other->writer, p->best.report.writer) != 0)
+            out->alternatives[out->n_alternatives++] = *other;
+    }
 }
 
 xf_status xfi_build_pooled(xf_model *out, xfi_problem *problem, xf_build_report *report,
                            xf_error *error) {
     plan p = {.problem = problem};
     xfi_best_init(&p.best);
+    p.best.small_norm = problem->options->optimise == XF_OPTIMISE_NORM;
     xf_status status = XF_OK;
     if (problem->data->n_targets == 1 && problem->options->writer == NULL) {
         strcpy(p.best.report.front, "constant");
@@ -174,8 +283,7 @@ xf_status xfi_build_pooled(xf_model *out, xfi_problem *problem, xf_build_report 
         xf_model_clear(&p.best.model);
         return status;
     }
-    *out = p.best.model;
-    out->dtype = problem->options->dtype;
+    finish(&p, out);
     *report = p.best.report;
     return XF_OK;
 }

@@ -302,6 +302,13 @@ static xf_status build(plan *p, xfi_stage first, xf_error *error) {
 }
 
 static xf_status check_problem(const xfi_problem *problem, xf_error *error) {
+    if (problem->options->front != NULL)
+        return xfi_fail(error, XF_ERR_ARGUMENT,
+                        "the published construction has one front end only: leave out --front");
+    if (!xfi_problem_wants_writer(problem, "grid") && !xfi_problem_wants_writer(problem, "sorted"))
+        return xfi_fail(error, XF_ERR_ARGUMENT,
+                        "the published construction has the writers grid and sorted only, not %s",
+                        problem->options->writer);
     if (problem->data->d < 2)
         return xfi_fail(error, XF_ERR_INFEASIBLE,
                         "the published construction needs d >= 2; add a coordinate (--positions "

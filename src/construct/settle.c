@@ -21,6 +21,10 @@ static int is_identity_attention(const xf_model *m, int64_t block) {
     return m->sa_V.alpha[block] == 0.0 && m->sa_V.full == NULL && m->sa_rho[block] == 1.0;
 }
 
+static int is_power_of_two(double v) {
+    return v > 0 && xfi_lowest_bit(v) == xfi_exponent(v);
+}
+
 /* One constant neuron, the others unused: x -> eta x + column. */
 static int is_translation(const xf_model *m, int64_t block, int *neuron) {
     *neuron = -1;
@@ -31,13 +35,16 @@ static int is_translation(const xf_model *m, int64_t block, int *neuron) {
         double b = m->ff_b[block * m->width + i];
         if (b == 0.0)
             continue;
-        if (b != 1.0 || *neuron >= 0)
+        if (!is_power_of_two(b) || *neuron >= 0)
             return 0;
         *neuron = (int)i;
     }
-    double eta = m->ff_eta[block];
-    return *neuron >= 0 && eta > 0 && xfi_lowest_bit(eta) == xfi_exponent(eta) &&
-           is_identity_attention(m, block);
+    return *neuron >= 0 && is_power_of_two(m->ff_eta[block]) && is_identity_attention(m, block);
+}
+
+/* Entry k of the column: the product is exact, in every evaluation. */
+static double translation(const xf_model *m, int64_t block, int neuron, int64_t k) {
+    return m->ff_W[(block * m->d + k) * m->width + neuron] * m->ff_b[block * m->width + neuron];
 }
 
 /* One coordinate through the rounding block: z + big in every order is a single rounding of some z'
@@ -67,7 +74,7 @@ static int64_t round_tokens(xfi_settled *out, const double *z, const double *e, 
             double scaled = z[i * out->d + k] * eta, error = e[i * out->d + k] * eta;
             if (scaled / eta != z[i * out->d + k] || error > 0)
                 error += 0x1p-1070;
-            double big = m->ff_W[(block * out->d + k) * m->width + neuron];
+            double big = translation(m, block, neuron, k);
             double off =
                 round_coordinate(&out->x[i * out->d + k], scaled, error, big, out->exponent);
             out->off[i] = fmax(out->off[i], off);
@@ -84,23 +91,31 @@ static int lower_bit(int lowest, double v) {
     return xfi_lowest_bit(v) < lowest ? xfi_lowest_bit(v) : lowest;
 }
 
+/* The lowest bit of a neuron: of its bias over the power of two in its row, or of what it adds
+ * as a constant. */
+static int neuron_bit(const xf_model *m, int64_t block, int64_t i, double eta) {
+    int scale = INT_MAX, lowest = INT_MAX;
+    double b = m->ff_b[block * m->width + i];
+    for (int64_t k = 0; k < m->d; k++)
+        scale = lower_bit(scale, m->ff_U[(block * m->width + i) * m->d + k] / eta);
+    if (scale != INT_MAX)
+        return b != 0.0 ? xfi_lowest_bit(b) - scale : INT_MAX;
+    for (int64_t k = 0; k < m->d && b != 0.0; k++)
+        lowest = lower_bit(lowest, translation(m, block, (int)i, k));
+    return lowest;
+}
+
 /* Without a rounding block: the coarsest grid of the tokens, biases and constant columns. */
 static int find_grid(const xf_model *m, int64_t first, int64_t n_blocks, const xf_dataset *data) {
     int lowest = INT_MAX, scale = xfi_exponent(m->ff_eta[first]);
     for (int64_t i = 0; i < data->n_tokens * data->d; i++)
-        if (data->x[i] != 0.0)
-            lowest = xfi_lowest_bit(data->x[i]) + scale < lowest
-                         ? xfi_lowest_bit(data->x[i]) + scale
-                         : lowest;
-    for (int64_t i = first * m->width; i < (first + n_blocks) * m->width; i++)
-        lowest = lower_bit(lowest, m->ff_b[i]);
-    for (int64_t i = 0; i < m->d * m->width; i++) {
-        int64_t neuron = first * m->width + i % m->width, constant = 1;
-        for (int64_t k = 0; k < m->d; k++)
-            constant = constant && m->ff_U[neuron * m->d + k] == 0.0;
-        if (constant)
-            lowest = lower_bit(lowest, m->ff_W[first * m->d * m->width + i]);
-    }
+        if (data->x[i] != 0.0 && xfi_lowest_bit(data->x[i]) + scale < lowest)
+            lowest = xfi_lowest_bit(data->x[i]) + scale;
+    for (int64_t block = first; block < first + n_blocks; block++)
+        for (int64_t i = 0; i < m->width; i++) {
+            int bit = neuron_bit(m, block, i, m->ff_eta[block]);
+            lowest = bit < lowest ? bit : lowest;
+        }
     return lowest;
 }
 
@@ -113,14 +128,15 @@ static xf_status settle_start(xfi_settled *out, int64_t *token, const xf_model *
     if (phases->quantise == 1) {
         if (!is_translation(model, block, &neuron))
             return bad_shape(error, "quantise");
-        double big = model->ff_W[block * model->d * model->width + neuron];
-        double sum = z[0] * model->ff_eta[block] + big;
+        double sum = z[0] * model->ff_eta[block] + translation(model, block, neuron, 0);
         out->exponent = sum > 0 && isfinite(sum) ? xfi_exponent(sum) - 52 : 0;
         *token = round_tokens(out, z, e, model, block, neuron);
         return XF_OK;
     }
     if (phases->separation > 0 || phases->quantise > 1)
         return bad_shape(error, "quantise");
+    if (!is_power_of_two(model->ff_eta[block]))
+        return bad_shape(error, "leaders");
     out->exponent = find_grid(model, block, phases->leaders, data);
     for (int64_t i = 0; i < size; i++)
         out->x[i] = z[i];

@@ -66,13 +66,27 @@ static int64_t nth_split(int64_t n, int64_t tries) {
     return tries % 2 ? n / 2 + off : n / 2 - off;
 }
 
+/* The split in the widest gap; a front end may have left room for a large reach there. */
+static int64_t widest_split(const xfi_groups *groups) {
+    int64_t widest = 0;
+    double width = 0;
+    for (int64_t below = 1; below < groups->n; below++) {
+        double gap = groups->at[below].low - groups->at[below - 1].high;
+        if (gap > width) {
+            width = gap;
+            widest = below;
+        }
+    }
+    return widest;
+}
+
 xf_status xfi_split_list(xfi_split out[XFI_SPLITS], int *n, const xfi_groups *groups,
                          const xfi_written *written, const xfi_format *format, xf_error *error) {
     int64_t total = groups->n;
     double reach = xfi_target_reach(groups, written);
     *n = 0;
-    for (int64_t tries = 0; tries < MAX_TRIES && tries <= total; tries++) {
-        int64_t below = nth_split(total, tries);
+    for (int64_t tries = 0; tries <= MAX_TRIES && tries <= total; tries++) {
+        int64_t below = tries < MAX_TRIES ? nth_split(total, tries) : widest_split(groups);
         int64_t longer = below > total - below ? below : total - below;
         int full = *n == XFI_SPLITS;
         if (below < 0 || below > total || (full && longer + 1 >= out[*n - 1].n_steps))

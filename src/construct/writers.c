@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "construct/assemble.h"
 #include "construct/axes.h"
+#include "construct/balance.h"
 #include "construct/cell_writers.h"
 #include "construct/split.h"
 
@@ -15,6 +16,32 @@ enum { MAX_SUCCESSES = 3 /* stop looking for fewer blocks after so many models *
 void xfi_best_init(xfi_best *best) {
     *best = (xfi_best){.near_margin = -1};
     xf_model_init(&best->model);
+}
+
+/* Is a model of these costs better than one of those? */
+static int is_better(const xfi_best *best, int64_t blocks, double norm, int64_t other_blocks,
+                     double other_norm) {
+    if (best->small_norm)
+        return norm < other_norm;
+    return blocks < other_blocks;
+}
+
+void xfi_best_note(xfi_best *best, const char *front, const char *writer, int64_t blocks,
+                   double norm_squared) {
+    int i = 0;
+    while (i < best->n_alternatives && (strcmp(best->alternatives[i].front, front) != 0 ||
+                                        strcmp(best->alternatives[i].writer, writer) != 0))
+        i++;
+    if (i == XF_MAX_ALTERNATIVES)
+        return;
+    xf_alternative *other = &best->alternatives[i];
+    if (i < best->n_alternatives &&
+        !is_better(best, blocks, norm_squared, other->blocks, other->norm_squared))
+        return;
+    best->n_alternatives += i == best->n_alternatives;
+    *other = (xf_alternative){.blocks = blocks, .norm_squared = norm_squared};
+    snprintf(other->front, sizeof other->front, "%s", front);
+    snprintf(other->writer, sizeof other->writer, "%s", writer);
 }
 
 static int64_t half(const xfi_problem *problem) {
@@ -38,17 +65,7 @@ static void remember_near_miss(xfi_best *best, const xfi_groups *groups) {
     memcpy(best->near, groups->closest, sizeof best->near);
 }
 
-/* What is said of a model that was made. */
-typedef struct maker {
-    const char *front;
-    const char *writer;
-    int64_t n_folds;
-    int64_t regular_depth; /* without extra blocks */
-    double margin;
-    const int64_t *closest;
-} maker;
-
-static void write_report(xfi_best *best, const maker *made) {
+static void write_report(xfi_best *best, const xfi_made *made) {
     xf_build_report *report = &best->report;
     snprintf(report->front, sizeof report->front, "%s", made->front);
     snprintf(report->writer, sizeof report->writer, "%s", made->writer);
@@ -58,20 +75,23 @@ static void write_report(xfi_best *best, const maker *made) {
     memcpy(report->margin_sequence, made->closest, 2 * sizeof *made->closest);
 }
 
-/* Take the model if it is the shallowest so far and within the published bound (the lower of
- * the two: hardmax). */
-static void keep_model(xfi_best *best, xf_model *model, const maker *made,
-                       const xfi_problem *problem) {
+void xfi_best_keep(xfi_best *best, xf_model *model, const xfi_made *made,
+                   const xfi_problem *problem) {
     const xf_dataset *data = problem->data;
     int64_t bound = xf_published_bound(data->n_sequences, data->n_targets, XF_HARDMAX);
-    int shallower = best->model.n_blocks == 0 || model->n_blocks < best->model.n_blocks;
-    best->successes += model->n_blocks <= bound;
-    if (model->n_blocks > bound || !shallower) {
+    int allowed = model->n_blocks <= bound;
+    double norm = xfi_balanced_norm(model, 0, model->n_blocks);
+    best->successes += allowed;
+    if (allowed)
+        xfi_best_note(best, made->front, made->writer, model->n_blocks, norm);
+    if (!allowed || (best->model.n_blocks != 0 &&
+                     !is_better(best, model->n_blocks, norm, best->model.n_blocks, best->norm))) {
         xf_model_clear(model);
         return;
     }
     xf_model_clear(&best->model);
     best->model = *model;
+    best->norm = norm;
     write_report(best, made);
 }
 
@@ -113,13 +133,13 @@ static xf_status write_behind(xfi_best *best, const xfi_front_end *front,
             : xfi_assemble_grid(&model, certificate, &lanes, problem, writer->axes, error);
     xfi_lanes_clear(&lanes);
     XFI_TRY(status);
-    maker made = {.front = front->name,
-                  .writer = writer->sorted ? "sorted" : "grid",
-                  .n_folds = front->n_folds,
-                  .regular_depth = expected_depth(front, writer, problem, half(problem) + 1),
-                  .margin = groups->margin,
-                  .closest = groups->closest};
-    keep_model(best, &model, &made, problem);
+    xfi_made made = {.front = front->name,
+                     .writer = writer->sorted ? "sorted" : "grid",
+                     .n_folds = front->n_folds,
+                     .regular_depth = expected_depth(front, writer, problem, half(problem) + 1),
+                     .margin = groups->margin,
+                     .closest = groups->closest};
+    xfi_best_keep(best, &model, &made, problem);
     return XF_OK;
 }
 
@@ -127,7 +147,7 @@ static xf_status write_behind(xfi_best *best, const xfi_front_end *front,
 static xf_status try_split(xfi_best *best, const xfi_front_end *front, const xfi_split *split,
                            const xfi_writer_choice *writer, const xfi_problem *problem,
                            xf_error *error) {
-    if (best->model.n_blocks != 0 &&
+    if (best->model.n_blocks != 0 && !best->small_norm &&
         expected_depth(front, writer, problem, split->n_steps) >= best->model.n_blocks)
         return XF_OK;
     xfi_certificate certificate;
@@ -170,28 +190,39 @@ xf_status xfi_write_best(xfi_best *best, const xfi_front_end *front, const xfi_w
     return status;
 }
 
+/* Forecast first; build only what beats the best. */
 static xf_status try_cell_writer(xfi_best *best, const xfi_cell_writer *writer,
                                  const xfi_cells *cells, const xfi_writers *writers,
                                  const xfi_problem *problem, xf_error *error) {
     static const char *const fronts[] = {"plain", "kinks", "folds"};
-    static const xfi_writer_options options = {0};
-    int64_t depth = writer->depth(cells, problem);
-    if (best->model.n_blocks != 0 && depth >= best->model.n_blocks)
-        return XF_OK;
-    xf_model model;
+    const xf_dataset *data = problem->data;
+    xfi_writer_options options = {
+        .small_norm = best->small_norm,
+        .max_blocks = xf_published_bound(data->n_sequences, data->n_targets, XF_HARDMAX)};
+    const char *front = fronts[cells->front.kind];
     xfi_forecast forecast;
     int feasible = 0;
+    XFI_TRY(xfi_cell_writer_run(writer, NULL, &forecast, &feasible, cells, writers, problem,
+                                &options, NULL, error));
+    if (!feasible || forecast.blocks > options.max_blocks)
+        return XF_OK;
+    xfi_best_note(best, front, writer->name, forecast.blocks, forecast.norm);
+    if (best->model.n_blocks != 0 &&
+        !is_better(best, forecast.blocks, forecast.norm, best->model.n_blocks, best->norm))
+        return XF_OK;
+    xf_model model;
     XFI_TRY(xfi_cell_writer_run(writer, &model, &forecast, &feasible, cells, writers, problem,
                                 &options, NULL, error));
     if (!feasible)
         return XF_OK;
-    maker made = {.front = fronts[cells->front.kind],
-                  .writer = writer->name,
-                  .n_folds = cells->front.n_folds,
-                  .regular_depth = depth,
-                  .margin = cells->margin,
-                  .closest = cells->closest};
-    keep_model(best, &model, &made, problem);
+    int64_t depth = best->small_norm ? forecast.blocks : writer->depth(cells, problem);
+    xfi_made made = {.front = front,
+                     .writer = writer->name,
+                     .n_folds = cells->front.n_folds,
+                     .regular_depth = depth,
+                     .margin = cells->margin,
+                     .closest = cells->closest};
+    xfi_best_keep(best, &model, &made, problem);
     return XF_OK;
 }
 

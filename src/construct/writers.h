@@ -18,9 +18,14 @@ typedef struct xfi_writers {
     xfi_writer_choice sorted;
 } xfi_writers;
 
-/* The shallowest model so far (n_blocks 0: none yet) and the closest miss. */
+/* The best model so far (n_blocks 0: none yet), the others that could be made, and the closest
+ * miss. */
 typedef struct xfi_best {
     xf_model model;
+    int small_norm; /* the best has the least balanced norm, else the fewest blocks */
+    double norm;    /* of the best, squared, balanced */
+    int n_alternatives;
+    xf_alternative alternatives[XF_MAX_ALTERNATIVES]; /* the best included */
     xf_build_report report; /* front, writer, n_folds, extra_blocks, margin are set */
     int successes;          /* models made, kept or not */
     int certified;          /* some front end had margin > 1 */
@@ -31,6 +36,25 @@ typedef struct xfi_best {
 } xfi_best;
 
 void xfi_best_init(xfi_best *best);
+
+/* Remember what a front end and writer cost; of the same pair the better one. */
+void xfi_best_note(xfi_best *best, const char *front, const char *writer, int64_t blocks,
+                   double norm_squared);
+
+/* What is said of a model that was made. */
+typedef struct xfi_made {
+    const char *front;
+    const char *writer;
+    int64_t n_folds;
+    int64_t regular_depth; /* without extra blocks */
+    double margin;
+    const int64_t *closest; /* [2] */
+} xfi_made;
+
+/* Take the model if it is the best so far and within the published bound (the lower of the two:
+ * hardmax), else clear it. */
+void xfi_best_keep(xfi_best *best, xf_model *model, const xfi_made *made,
+                   const xfi_problem *problem);
 
 /* Which writers can serve; scales the targets by a power of two if only that helps.
  * Errors: XF_ERR_INFEASIBLE if none, XF_ERR_MEMORY. */

@@ -78,6 +78,14 @@ static int is_sorted(const xf_build_report *report) {
     return strstr(report->writer, "sorted") != NULL;
 }
 
+/* Behind cells: the cube's writers give every occupied cell a gate, and there are M to T of these. */
+static void cube_depth(int64_t depth[2], const xf_dataset *data, const xf_model *m, int64_t per_block,
+                       int64_t rest) {
+    rest += 1 + count_phase(m, "quantise") + count_phase(m, "square");
+    depth[0] = (data->n_targets + per_block - 1) / per_block + rest;
+    depth[1] = (data->n_tokens + per_block - 1) / per_block + rest;
+}
+
 /* Depths that the report's own numbers can mean; a diamond depends on how many groups (at most one
  * a sequence) take several cells. */
 static void promised_depth(int64_t depth[2], const xf_build_report *report, const xf_dataset *data,
@@ -91,6 +99,10 @@ static void promised_depth(int64_t depth[2], const xf_build_report *report, cons
         rest += is_sorted(report) ? half + 1 : 0;
         depth[0] = (M + 3) / 4 + rest;
         depth[1] = (M + data->n_sequences + 3) / 4 + rest;
+    } else if (strcmp(report->writer, "cube") == 0) {
+        cube_depth(depth, data, m, 4, more);
+    } else if (strcmp(report->writer, "cubeoff") == 0 || strcmp(report->writer, "offgrid") == 0) {
+        cube_depth(depth, data, m, 2, more + 1);
     } else {
         depth[0] = depth[1] = (is_sorted(report) ? 2 * half : half) + 2 + more;
     }
