@@ -296,7 +296,7 @@ class Picture:
         axes.grid(color="#e6e6e6", linewidth=0.6)
         axes.set_axisbelow(True)
         axes.set_xlabel("$x_1$")
-        axes.set_ylabel("$x_2$", rotation=0)
+        axes.set_ylabel("$x_2$", rotation=0, labelpad=8)
 
     def regions(self, axes, x):
         """The hull of every sequence."""
@@ -332,7 +332,8 @@ class Picture:
             handles += [handle(marker="s", color=INK, label="leader"),
                         handle(marker="o", color=INK, label="other token")]
         self.figure.legend(handles=handles + list(more), loc="outside lower center", fontsize=8.5,
-                           ncols=len(handles) + len(more), frameon=False)
+                           ncols=len(handles) + len(more), frameon=False,
+                           columnspacing=1.4)
 
     def save(self, folder, name, kind):
         path = os.path.join(folder, f"phase_{name}.{kind}")
@@ -461,7 +462,7 @@ def draw_leaders(s):
         p.arrow(right, m.start, m.end, colour)
         right.annotate(f"{number}", floats(m.end), (7, -9), textcoords="offset points", color=colour,
                        fontsize=9, fontweight="bold")
-    p.plane(right, "the moves: to the diagonal $P$, and to the sphere", window=(-7.5 * s.h, 8.8 * s.h))
+    p.plane(right, "the moves: to the diagonal $P$, and to the sphere", window=(-7.6 * s.h, 10.4 * s.h))
     return p
 
 
@@ -475,10 +476,10 @@ def draw_collapse(s):
             p.arrow(left, old, new, COLOURS[s.sequence[i]], linewidth=0.9, alpha=0.7)
     i = next(i for i in range(len(s.moved)) if i not in s.leader_tokens())
     draw_level(left, floats(s.moved[i]), floats(s.collapsed[i]), COLOURS[s.sequence[i]])
-    window = (-7.5 * s.h, 8.8 * s.h)
+    window = (-7.6 * s.h, 10.4 * s.h)
     p.plane(left, "before: where the largest $\\langle x_i, x_l\\rangle$ is", window=window)
     p.legend(handle(linestyle="-.", color=INK,
-                    label="level of the largest logit, seen from one blue token"))
+                    label="largest logit of one blue token"))
     draw_places(right, s)
     counts = collections.Counter(zip(s.collapsed, s.sequence))
     for (x, j), n in counts.items():
@@ -518,13 +519,14 @@ def draw_project(s):
         n = s.collapsed.count(x)
         right.plot(t[axis], height, marker="s", markersize=9, color=COLOURS[j],
                    markeredgecolor="white", linestyle="none", zorder=4)
-        right.annotate(f"{t[axis]:.6g}  ({n} token{'s' * (n > 1)})", (t[axis], height), (0, 9),
-                       textcoords="offset points", ha="center", color=COLOURS[j], fontsize=8.5)
+        side = math.copysign(1, t[axis])
+        right.annotate(f"{t[axis]:.6g}  ({n} token{'s' * (n > 1)})".replace("-", "\N{MINUS SIGN}"),
+                       (t[axis], height), (9 * side, -3), textcoords="offset points",
+                       ha="left" if side > 0 else "right", color=COLOURS[j], fontsize=8.5)
     right.axvline(0, color=INK, linewidth=1, linestyle="--")
     right.set_title(f"what is left of a token: the number $x_{axis + 1}$")
-    right.set_xlabel(f"$x_{axis + 1}$ (symlog)")
-    right.set_xscale("symlog", linthresh=20)
-    right.set_xlim(-3000, 12000)
+    right.set_xlabel(f"$x_{axis + 1}$")
+    right.margins(x=0.6)
     right.set_ylim(-0.7, len(places) - 0.3)
     right.set_yticks([])
     right.grid(axis="x", color="#e6e6e6", linewidth=0.6)
@@ -548,7 +550,7 @@ def draw_write(s):
                        if all(x[i] == s.output[i] for x in s.tokens[first + b:]))
         left.plot(blocks[written], path[written], marker="x", color=COLOURS[j], markersize=11,
                   markeredgewidth=2.2, zorder=5)
-    left.set_yscale("symlog", linthresh=4, linscale=1.2)
+    left.set_yscale("symlog", linthresh=2, linscale=1.8)
     left.set_xticks(range(first, len(s.tokens)))
     left.set_title(f"the coordinate $x_{axis + 1}$ of the {len(groups)} groups")
     left.set_xlabel("blocks done")
@@ -561,9 +563,9 @@ def draw_write(s):
     for (x, j), n in counts.items():
         right.plot(*x, marker="o", markersize=15, markerfacecolor="none", color=COLOURS[j],
                    linestyle="none", zorder=4)
-        right.annotate(f"{n} token" + "s" * (n > 1), x, (0, 13), textcoords="offset points",
-                       ha="center", color=COLOURS[j], fontsize=8.5)
-    p.plane(right, "behind the last block: the targets, bit for bit", pad=0.25)
+        right.annotate(f"{n} token" + "s" * (n > 1), x, (11, -3), textcoords="offset points",
+                       color=COLOURS[j], fontsize=8.5)
+    p.plane(right, "behind the last block: the targets, bit for bit", pad=0.15)
     p.legend(handle(marker="x", color=INK, markeredgewidth=2, label="target (left: just written)"),
              handle(marker="o", markersize=9, markerfacecolor="none", color=INK,
                     label="output tokens"), leaders=False)

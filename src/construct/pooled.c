@@ -111,17 +111,22 @@ static xf_status try_features(plan *p, const xfi_search *search, xf_error *error
     return wants_lanes(p) ? try_pairs(p, search, error) : try_cells(p, search, error);
 }
 
-/* Kinks and folds cure collisions, where the gap is 0 or noise. A binary32 margin that is
- * small but clearly not noise would need many times more trials than there are. */
+/* More trials raise a margin by small factors, and kinks and folds cure collisions, where the gap
+ * is 0 or noise. A binary32 margin that is clearly not noise and clearly too small calls for
+ * displacement. */
+static int hopeless(const plan *p, double least) {
+    return p->problem->format.p == 24 && p->best.near_margin > 1e-6 && p->best.near_margin < least;
+}
+
 static int goes_on(const plan *p) {
-    int hopeless =
-        p->problem->format.p == 24 && p->best.near_margin > 1e-6 && p->best.near_margin < 1.0 / 32;
-    return p->best.model.n_blocks == 0 && !hopeless;
+    return p->best.model.n_blocks == 0 && !hopeless(p, 0.7);
 }
 
 static xf_status plain_rounds(plan *p, xfi_search *search, xf_error *error) {
     int tried = xfi_problem_wants_front(p->problem, "plain");
     for (int round = 0; round < PLAIN_ROUNDS && !xfi_best_satisfied(&p->best); round++) {
+        if (p->best.model.n_blocks == 0 && hopeless(p, 0.25))
+            break;
         XFI_TRY(xfi_search_plain(search, round, error));
         if (tried)
             XFI_TRY(try_features(p, search, error));
