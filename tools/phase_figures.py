@@ -25,7 +25,9 @@ import sys
 import tempfile
 import zipfile
 
-DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "three_sequences.jsonl")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+DATA = os.path.join(ROOT, "data", "three_sequences.jsonl")
+PAGE = os.path.join(ROOT, "docs", "phases.md")
 COLOURS = ["#0072b2", "#d55e00", "#009e73"]
 INK = "#444444"
 
@@ -185,13 +187,20 @@ def say(condition, text):
         sys.exit(f"phase_figures: not so: {text}")
 
 
+def page_says(text):
+    with open(PAGE, encoding="utf-8") as file:
+        say(text in " ".join(file.read().split()), f"docs/phases.md should say '{text}'")
+
+
 def check_separation(s):
     owners = collections.defaultdict(set)
     for x, j in zip(s.input, s.sequence):
         owners[x].add(j)
     say(all(len(o) == 2 for o in owners.values()), "every input token is in two sequences")
     say(len(set(s.separated)) == len(s.separated), "separated tokens are distinct")
-    say(len(s.blocks("separation")) == 1, "one block separates")
+    n = len(s.blocks("separation"))
+    page_says(f"Separation: {n} block" + "s" * (n > 1))
+    page_says(f"The model has {len(s.tokens) - 1} blocks")
 
 
 def check_quantise(s):
@@ -207,6 +216,7 @@ def check_quantise(s):
 def check_leaders(s):
     radius = 4 * s.h * math.sqrt(s.d)
     say(len(s.moves) == sum(map(len, s.targets)), "there are M moves")
+    page_says(f"Leaders: {len(s.blocks('leaders', 'collapse'))} blocks")
     for j, targets in enumerate(s.targets):
         moves = sorted(s.leaders(j), key=lambda m: -sum(m.end))
         say(len(moves) == len(targets), "a sequence has as many leaders as targets")
@@ -238,6 +248,10 @@ def check_project(s):
 
 
 def check_write(s):
+    axis, first = s.line()[1], s.blocks("project")[-1] + 1
+    numbers = sorted((x[axis], y[axis]) for x, y in zip(s.tokens[first], s.tokens[first + 1]))
+    page_says(f"block {first} to {first + 1}, {numbers[-1][0]:.5g}… becomes exactly {numbers[-1][1]:g}")
+    page_says(f"and \N{MINUS SIGN}{-numbers[0][0]:.4g}… exactly \N{MINUS SIGN}{-numbers[0][1]:g}")
     for j, targets in enumerate(s.targets):
         say(set(s.of(s.output, j)) == set(targets), "the outputs are the targets")
 
@@ -519,10 +533,9 @@ def draw_project(s):
         n = s.collapsed.count(x)
         right.plot(t[axis], height, marker="s", markersize=9, color=COLOURS[j],
                    markeredgecolor="white", linestyle="none", zorder=4)
-        side = math.copysign(1, t[axis])
         right.annotate(f"{t[axis]:.6g}  ({n} token{'s' * (n > 1)})".replace("-", "\N{MINUS SIGN}"),
-                       (t[axis], height), (9 * side, -3), textcoords="offset points",
-                       ha="left" if side > 0 else "right", color=COLOURS[j], fontsize=8.5)
+                       (t[axis], height), (9, -3), textcoords="offset points", color=COLOURS[j],
+                       fontsize=8.5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
     right.axvline(0, color=INK, linewidth=1, linestyle="--")
     right.set_title(f"what is left of a token: the number $x_{axis + 1}$")
     right.set_xlabel(f"$x_{axis + 1}$")

@@ -72,7 +72,7 @@ static double largest_on(const xfi_problem *problem, int k) {
 
 int xfi_axes_sorted(const xfi_problem *problem, xfi_axes *axes) {
     int d = (int)problem->data->d, best = -1;
-    double limit = ldexp(1.0, xfi_sorted_exponent_limit(&problem->format));
+    double limit = ldexp(1.0, xfi_sorted_exponent_limit(&problem->format) + 1);
     *axes = (xfi_axes){-1, -1};
     for (int k = 0; k < d; k++) {
         int bits = moderate(problem, k, 1) ? xfi_grid_bits(problem, k) : -1;

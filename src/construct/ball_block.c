@@ -145,7 +145,7 @@ static xfi_ball evaluate_output(const xfi_block_view *view, int64_t c, const xfi
     const double *out = view->W + c * view->w;
     xfi_dd sum = xfi_dd_scale(x[c].centre, view->eta);
     double absolute = fabs(view->eta) * xfi_ball_magnitude(x[c]), local = 0;
-    int terms = absolute != 0.0, inexact = absolute != 0.0 && view->eta != 1.0;
+    int terms = absolute != 0.0, scaled = 0, inexact = absolute != 0.0 && view->eta != 1.0;
     for (int64_t i = 0; i < view->w; i++) {
         if (out[i] == 0.0 || !states[i].active)
             continue;
@@ -155,12 +155,14 @@ static xfi_ball evaluate_output(const xfi_block_view *view, int64_t c, const xfi
         double error = states[i].local + states[i].propagated;
         absolute += fabs(out[i]) * (fabs(a) + error);
         local += fabs(out[i]) * states[i].local;
-        inexact |= fabs(out[i]) != 1.0 && (view->n_inputs[i] > 0 || view->b[i] != 1.0);
+        scaled |= fabs(out[i]) != 1.0;
+        inexact |=
+            !is_power_of_two(out[i]) && (view->n_inputs[i] > 0 || !is_power_of_two(view->b[i]));
         terms++;
     }
     double roundings = (terms > 1 ? terms - 1 : 0) + inexact;
     double rounding = xfi_gamma(view->format, roundings) * absolute;
-    if (roundings > 0)
+    if (roundings > 0 || scaled)
         rounding += 2 * (terms + 1) * view->format->smallest;
     rounding += xfi_beyond(view->format, absolute);
     double error = (propagate(view, c, x, states) + local + rounding) * XFI_INFLATE;

@@ -7,6 +7,8 @@
 #include "construct/neuron.h"
 #include "core/model_shape.h"
 
+#include <limits.h>
+
 void xfi_displacement_clear(xfi_displacement *displacement) {
     xfi_scalar_clear(&displacement->local);
     xfi_scalar_clear(&displacement->pooled);
@@ -90,14 +92,22 @@ static void put_pooling(emitter *e, int64_t block, int from, int to, double gain
     e->model->sa_V.right[block * e->model->d + from] = 1.0;
 }
 
-/* 2^(p+8): s / it is pooled, and the token's own share is far below the rounding of the mean. */
-static double pooling_gain(const emitter *e) {
-    return ldexp(1.0, e->problem->format.p + 8);
+/* s / gain is pooled with this gain, so that the token's own share is far below the rounding of the
+ * mean: 2^(p+8), or down to 2^p where a weight would become subnormal. */
+static double pooling_gain(const emitter *e, const xfi_scalar *scalar) {
+    const xfi_format *format = &e->problem->format;
+    int least = INT_MAX, exponent = format->p + 8;
+    for (int64_t k = 0; k < e->problem->data->d; k++)
+        if (scalar->v[k] != 0.0 && xfi_exponent(scalar->v[k]) < least)
+            least = xfi_exponent(scalar->v[k]);
+    while (exponent > format->p && least - exponent < format->emin)
+        exponent--;
+    return ldexp(1.0, exponent);
 }
 
 static void emit_poolings(emitter *e, const xfi_displacement *d, double sigma,
                           xfi_displacement_axes k) {
-    double gain = pooling_gain(e);
+    double gain = pooling_gain(e, &d->cells), inner = 1.0;
     e->model->ff_eta[0] = 0.0;
     switch (d->shape) {
     case XFI_DISPLACE_SINGLE:
@@ -120,9 +130,10 @@ static void emit_poolings(emitter *e, const xfi_displacement *d, double sigma,
         return;
     case XFI_DISPLACE_WINDOWS:
         put_scalar(e, &d->local, sigma, k.k1, 0);
-        put_scalar(e, &d->pooled, 1.0 / gain, k.k2, 0);
+        inner = pooling_gain(e, &d->pooled);
+        put_scalar(e, &d->pooled, 1.0 / inner, k.k2, 0);
         put_scalar(e, &d->cells, 1.0 / gain, k.k3, 1);
-        put_pooling(e, 0, k.k2, k.k2, gain);
+        put_pooling(e, 0, k.k2, k.k2, inner);
         put_pooling(e, 1, k.k3, k.k3, gain);
         return;
     }

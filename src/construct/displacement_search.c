@@ -10,7 +10,8 @@
 /* Margins searched for: those of the certificate, with the origin moved, stay above 4. */
 static const double WANTED = 4.25;
 
-enum { MAX_PAIRS = 8 /* in one round */ };
+/* Combinations in one round: fewer if every one takes long. */
+enum { MAX_TRIED = 8, MAX_TRIED_LARGE = 3, LARGE = 50000 /* tokens */ };
 
 typedef struct hunt {
     xfi_best *best;
@@ -87,7 +88,8 @@ static xf_status try_scalars(hunt *h, const xfi_scalar *local, const xfi_scalar 
 
 /* Is there still something to try in this round? */
 static int goes_on(const hunt *h) {
-    return !is_done(h) && h->n_tried < MAX_PAIRS;
+    int large = h->problem->data->n_tokens > LARGE;
+    return !is_done(h) && h->n_tried < (large ? MAX_TRIED_LARGE : MAX_TRIED);
 }
 
 static int has_local(const hunt *h) {

@@ -57,11 +57,20 @@ static int cell_bits(const xf_phase *phase) {
     return strcmp(phase->name, "quantise-split") == 0 ? (int)(phase->count + 1) / 2 : 0;
 }
 
-/* Writers that keep weights small have 2^-b t in place of t, which is below 1. */
+/* Writers that keep weights small read 2^-b t in place of t: then the first threshold, that of
+ * the highest bit, is 1/2 and not a power of two from 1 on. */
+static int reads_fraction(const xf_model *model, int64_t block, int k1) {
+    double theta = INFINITY;
+    for (int64_t i = 0; i < model->width; i++) {
+        double weight = model->ff_U[(block * model->width + i) * model->d + k1];
+        double bias = model->ff_b[block * model->width + i];
+        if (weight > 0.0 && bias < 0.0)
+            theta = fmin(theta, -bias / weight);
+    }
+    return theta < 1.0;
+}
+
 static void scale_up(double *t, double *E, int64_t n, int b) {
-    for (int64_t i = 0; i < n; i++)
-        if (!(t[i] < 1.0))
-            return;
     for (int64_t i = 0; i < n; i++) {
         t[i] = ldexp(t[i], b);
         E[i] = ldexp(E[i], b);
@@ -79,7 +88,8 @@ static xf_status cell_margin(const xf_model *model, int64_t n_front, int k1, int
     xf_status status =
         xfi_front_bound(t, E, model, n_front, k1, data, omp_get_max_threads(), error);
     if (status == XF_OK) {
-        scale_up(t, E, data->n_tokens, b);
+        if (reads_fraction(model, n_front, k1))
+            scale_up(t, E, data->n_tokens, b);
         *margin = xfi_cell_margin(data, t, E, sequence);
     }
     xfi_free(t);

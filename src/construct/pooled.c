@@ -238,7 +238,8 @@ static xf_status build(plan *p, xf_error *error) {
     XFI_TRY(xfi_writers_choose(&p->writers, p->problem, error));
     if (!only_displacement(p))
         XFI_TRY(search_with(p, error));
-    if (p->best.small_norm && p->best.model.n_blocks != 0)
+    if (p->best.small_norm && p->best.model.n_blocks != 0 &&
+        xfi_problem_wants_front(p->problem, "plain"))
         XFI_TRY(search_norms(p, error));
     XFI_TRY(try_argmax(p, error));
     XFI_TRY(try_displacement(p, error));

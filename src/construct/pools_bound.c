@@ -15,10 +15,15 @@ typedef enum attention_kind { IDENTITY, ONE_COORDINATE, EVERYTHING } attention_k
 typedef struct attention {
     attention_kind kind;
     double rho;
-    double gain;
+    double left; /* gain = left right, right a power of two */
+    double right;
     int64_t from;
     int64_t to;
 } attention;
+
+static int is_power_of_two(double v) {
+    return v != 0.0 && xfi_lowest_bit(v) == xfi_exponent(v);
+}
 
 /* The only nonzero entry of v [d]; -1 if there is none, -2 if there are several. */
 static int64_t only_entry(const double *v, int64_t d) {
@@ -34,7 +39,8 @@ static int look_at_attention(attention *out, const xf_model *model, int64_t bloc
     const double *left = model->sa_V.left + block * d, *right = model->sa_V.right + block * d;
     int64_t to = only_entry(left, d), from = only_entry(right, d);
     double alpha = model->sa_V.alpha[block];
-    *out = (attention){.rho = model->sa_rho[block], .gain = 1.0, .from = from, .to = to};
+    *out =
+        (attention){.rho = model->sa_rho[block], .left = 1.0, .right = 1.0, .from = from, .to = to};
     int no_logits = model->sa_A.full == NULL && model->sa_A.alpha[block] == 0.0 &&
                     only_entry(model->sa_A.left + block * d, d) == -1;
     if (!no_logits || model->sa_V.full != NULL || model->order != XF_FF_SA || model->causal)
@@ -46,31 +52,31 @@ static int look_at_attention(attention *out, const xf_model *model, int64_t bloc
         return alpha == 1.0 && out->rho == 0.0;
     }
     out->kind = ONE_COORDINATE;
-    if (alpha != 0.0 || to < 0 || from < 0 || right[from] != 1.0)
+    if (alpha != 0.0 || to < 0 || from < 0 || !is_power_of_two(right[from]))
         return 0;
-    out->gain = left[to];
+    out->left = left[to];
+    out->right = right[from];
     return out->rho == 0.0 || out->rho == 1.0;
 }
 
-static int is_power_of_two(double v) {
-    return v != 0.0 && xfi_lowest_bit(v) == xfi_exponent(v);
-}
-
-/* gain * mean of n numbers, `stride` apart: n - 1 additions, fl(1/n) and its product unless n is a
- * power of two, the product with the gain unless it is one. */
-static xfi_ball pooled(const xfi_ball *x, int64_t stride, int64_t n, double gain,
+/* left right mean of n numbers, `stride` apart: n - 1 additions, fl(1/n) and its product unless n
+ * is a power of two, the product with `left` unless it is one. */
+static xfi_ball pooled(const xfi_ball *x, int64_t stride, int64_t n, const attention *how,
                        const xfi_format *format) {
     xfi_dd sum = {0, 0};
-    double errors = 0, absolute = 0, count = (double)n, g = fabs(gain);
+    double errors = 0, absolute = 0, count = (double)n;
+    double left = fabs(how->left), right = fabs(how->right), gain = how->left * how->right;
+    double g = fabs(gain);
     for (int64_t l = 0; l < n; l++) {
         sum = xfi_dd_add(sum, x[l * stride].centre);
         errors += x[l * stride].error;
         absolute += xfi_ball_magnitude(x[l * stride]);
     }
-    double roundings = count - 1 + (is_power_of_two(count) ? 0 : 2) + !is_power_of_two(gain);
+    double roundings = count - 1 + (is_power_of_two(count) ? 0 : 2) + !is_power_of_two(left);
     double relative = xfi_gamma(format, roundings) + (count + 8) * (count + 8) * CENTRE_ERROR;
-    double underflow = (g + 1) * (count + 2) * format->smallest;
-    double range = xfi_beyond(format, absolute) + xfi_beyond(format, g * absolute);
+    double underflow = (g + left + 1) * (count + 2) * format->smallest;
+    double range = xfi_beyond(format, absolute) + xfi_beyond(format, right * absolute) +
+                   xfi_beyond(format, g * absolute);
     double inflate = 1.0 + (count + 8) * 0x1p-52; /* of these sums themselves */
     xfi_ball out = {xfi_dd_scale(xfi_dd_divide(sum, count), gain), 0};
     out.error =
@@ -119,8 +125,8 @@ typedef struct walk {
     xfi_format format;
     int64_t n_blocks;
     int64_t n_max;
-    xfi_block_view *views;  /* [n_blocks] */
-    attention *attentions;  /* [n_blocks] */
+    xfi_block_view *views; /* [n_blocks] */
+    attention *attentions; /* [n_blocks] */
     xfi_track *track;
 } walk;
 
@@ -146,13 +152,13 @@ static double sums_overflow(const xfi_ball *x, int64_t n, int64_t d, const xfi_f
 static void attend(xfi_ball *x, const attention *how, int64_t n, int64_t d,
                    const xfi_format *format) {
     for (int64_t k = 0; how->kind == EVERYTHING && k < d; k++) {
-        xfi_ball mean = pooled(x + k, d, n, 1.0, format);
+        xfi_ball mean = pooled(x + k, d, n, how, format);
         for (int64_t l = 0; l < n; l++)
             x[l * d + k] = mean;
     }
     if (how->kind != ONE_COORDINATE)
         return;
-    xfi_ball mean = pooled(x + how->from, d, n, how->gain, format);
+    xfi_ball mean = pooled(x + how->from, d, n, how, format);
     mean.error += sums_overflow(x, n, d, format);
     for (int64_t l = 0; l < n; l++) {
         xfi_ball *at = &x[l * d + how->to];
@@ -247,9 +253,8 @@ xf_status xfi_pools_bound(xfi_track *track, const xf_model *model, int64_t n_blo
     w.views = xfi_calloc(n_blocks, sizeof *w.views);
     w.attentions = xfi_calloc(n_blocks, sizeof *w.attentions);
     track->ball = xfi_calloc2(data->n_tokens, track->n_coordinates, sizeof(xfi_ball));
-    xf_status status = w.views && w.attentions && track->ball
-                           ? look_and_walk(&w, threads, error)
-                           : xfi_fail_memory(error);
+    xf_status status = w.views && w.attentions && track->ball ? look_and_walk(&w, threads, error)
+                                                              : xfi_fail_memory(error);
     if (status != XF_OK)
         xfi_track_clear(track);
     xfi_free(w.views);

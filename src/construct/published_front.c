@@ -6,6 +6,7 @@
 #include "construct/project_line.h"
 #include "construct/temperature.h"
 #include "core/model_shape.h"
+#include "num/sort.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,6 +82,47 @@ static xf_status name_phases(xf_model *model, const xfi_published_phases *phases
     return xfi_model_add_phase(model, "project", 1, error);
 }
 
+/* Rows of y by sequence, in each by descending |y_k1|. */
+static int queue_targets(int64_t *queue, double *key, int64_t *order, const xfi_problem *problem,
+                         int k1) {
+    const xf_dataset *data = problem->data;
+    for (int64_t i = 0; i < data->n_targets; i++)
+        key[i] = -fabs(problem->y[i * data->d + k1]);
+    if (!xfi_sort_index(order, key, data->n_targets))
+        return 0;
+    for (int64_t j = 0, row = 0; j < data->n_sequences; j++)
+        for (; row < data->y_offsets[j + 1]; row++)
+            queue[row] = j; /* for now: the row's sequence */
+    for (int64_t i = 0; i < data->n_targets; i++)
+        key[order[i]] = (double)queue[order[i]] * (double)data->n_targets + (double)i;
+    return xfi_sort_index(queue, key, data->n_targets);
+}
+
+/* Any bijection of a sequence's groups and targets will do. The groups nearest to the origin, which
+ * the sorted writer's first pass reaches last, get the targets of largest |y_k1|, which its second
+ * pass writes last: so the passes can overlap. Returns 0 if memory is short. */
+static int choose_targets(xfi_groups *groups, const xfi_problem *problem, int k1) {
+    const xf_dataset *data = problem->data;
+    int64_t M = data->n_targets;
+    double *key = xfi_calloc(M, sizeof *key);
+    int64_t *order = xfi_calloc(M, sizeof *order), *queue = xfi_calloc(M, sizeof *queue);
+    int64_t *used = xfi_calloc(data->n_sequences, sizeof *used);
+    int ok = key != NULL && order != NULL && queue != NULL && used != NULL &&
+             queue_targets(queue, key, order, problem, k1);
+    for (int64_t g = 0; ok && g < M; g++)
+        key[g] = fabs(groups->at[g].t_low);
+    ok = ok && xfi_sort_index(order, key, M);
+    for (int64_t i = 0; ok && i < M; i++) {
+        xfi_group *group = &groups->at[order[i]];
+        group->target = queue[data->y_offsets[group->sequence] + used[group->sequence]++];
+    }
+    xfi_free(key);
+    xfi_free(order);
+    xfi_free(queue);
+    xfi_free(used);
+    return ok;
+}
+
 xf_status xfi_published_certify(xfi_certificate *out, const void *self, double sigma, double shift,
                                 const xfi_problem *problem, xfi_axes axes, xf_error *error) {
     const xfi_published_front *front = self;
@@ -99,6 +141,8 @@ xf_status xfi_published_certify(xfi_certificate *out, const void *self, double s
         status = group_on_line(&out->groups, p, front, &out->blocks, last, data, error);
         if (status == XF_OK)
             xfi_reserve_room(&out->groups);
+        if (status == XF_OK && !choose_targets(&out->groups, problem, axes.k1))
+            status = xfi_fail_memory(error);
     }
     xfi_free(p);
     if (status != XF_OK)

@@ -88,6 +88,7 @@ static int read_neuron(neuron *out, const reader *r, int64_t block, int64_t i) {
     return 1;
 }
 
+/* z - c, subtracted from z. */
 static int is_clamp(const neuron *n) {
     return n->k == 0 && n->on_to == 0.0 && n->on_from == (n->side ? 1.0 : -1.0);
 }
@@ -120,20 +121,24 @@ static int sums_are_exact(double c, double q, const xfi_format *format) {
     return c <= ldexp(1.0, format->p + e);
 }
 
+/* Is v an integer of at most p bits? */
+static int is_integer(double v, const xfi_format *format) {
+    return floor(v) == v && fabs(v) < ldexp(1.0, format->p);
+}
+
 /* The gate must be 1 at the waiting code, and leave 0 on `from`. `meets` is the code that the
  * same block clamps to (0: none). */
 static int take_write(reader *r, int side, const neuron *n, double meets) {
     if (!r->waiting[side])
         return 0;
     xfi_stage_item *item = &r->stage->item[side][r->stage->n[side] - 1];
-    double steps = ldexp(item->code, -n->k), sign = side ? -1.0 : 1.0;
+    double steps = ldexp(item->code, -n->k), code = meets != 0.0 ? meets : item->code;
     item->theta = ldexp(n->bias, n->k);
     item->offset = n->on_to;
     r->waiting[side] = 0;
-    return steps - n->bias == 1.0 && n->bias >= 0.0 && xfi_representable(&r->format, steps) &&
-           n->bias < ldexp(1.0, r->format.p) && floor(n->bias) == n->bias &&
-           n->on_from == -sign * (meets != 0.0 ? meets : item->code) &&
-           sums_are_exact(item->code, meets, &r->format);
+    return is_integer(steps, &r->format) && is_integer(n->bias, &r->format) &&
+           n->bias >= 0.0 && steps - n->bias == 1.0 &&
+           n->on_from == (side ? code : -code) && sums_are_exact(item->code, meets, &r->format);
 }
 
 /* Codes descend, each at or below the threshold outside it. */
@@ -333,12 +338,8 @@ xf_status xfi_stage_apply(xfi_narrowest *out, xfi_track *track, const xfi_stage 
     xf_status status = cell && extents ? XF_OK : xfi_fail_memory(error);
     if (status == XF_OK) {
         int64_t uncertain = find_cells(cell, track, from, stage, data, format);
-        gauge g = {.data = data,
-                   .track = track,
-                   .from = from,
-                   .cell = cell,
-                   .extents = extents,
-                   .n = n};
+        gauge g = {
+            .data = data, .track = track, .from = from, .cell = cell, .extents = extents, .n = n};
         *out = (xfi_narrowest){.closest = {uncertain, uncertain}};
         if (uncertain < 0) {
             *out = measure(&g);

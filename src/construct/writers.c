@@ -215,11 +215,10 @@ static xf_status try_cell_writer(xfi_best *best, const xfi_cell_writer *writer,
                                 &options, NULL, error));
     if (!feasible)
         return XF_OK;
-    int64_t depth = best->small_norm ? forecast.blocks : writer->depth(cells, problem);
     xfi_made made = {.front = front,
                      .writer = writer->name,
                      .n_folds = cells->front.n_folds,
-                     .regular_depth = depth,
+                     .regular_depth = writer->depth(cells, problem),
                      .margin = cells->margin,
                      .closest = cells->closest};
     xfi_best_keep(best, &model, &made, problem);
@@ -307,7 +306,7 @@ xf_status xfi_writers_choose(xfi_writers *out, xfi_problem *problem, xf_error *e
         return XF_OK;
     int largest = 0, least = 0, limit = xfi_sorted_exponent_limit(&problem->format);
     xfi_target_exponents(problem, &largest, &least);
-    int exponent = largest >= limit ? largest - limit + 1 : least < -limit ? least + limit : 0;
+    int exponent = largest > limit ? largest - limit : least < -limit ? least + limit : 0;
     xf_status status = XF_OK;
     if (exponent != 0 && xfi_problem_scale_targets(problem, exponent, &status, error) &&
         assess(out, problem))

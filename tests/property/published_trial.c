@@ -80,6 +80,8 @@ static int check_depth(xft_published_verdict *v, const xf_model *m, const xf_dat
     if (L > 2 * M + N + 4 || L > 2 * M + 2 * N + 1 || L > 2 * M + 3 * N || L > v->report.bound)
         return fail(v, "%lld blocks for N = %lld, M = %lld", (long long)L, (long long)N,
                     (long long)M);
+    if (is_pooled(&v->report) && M > 1 && N > 2)
+        return fail(v, "a pooled front end for N = %lld, M = %lld", (long long)N, (long long)M);
     if (v->report.n_separations > N - 1)
         return fail(v, "%lld separation blocks for N = %lld", (long long)v->report.n_separations,
                     (long long)N);

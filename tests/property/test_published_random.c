@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -105,7 +104,6 @@ static void run_case(tally *t, const xft_family *family, uint64_t number) {
     t->n++;
     t->n_refused += verdict.refused;
     t->n_pooled += !verdict.refused && verdict.report.front[0] != 'l' && data.n_targets > 1;
-    if (getenv("DBG") && !verdict.refused && verdict.report.front[0] != (char)108 && data.n_targets > 1) printf("POOLED N %d M %d\n", (int)data.n_sequences, (int)data.n_targets);
     t->n_failed += verdict.failed;
     t->n_separations += verdict.report.n_separations;
     if (verdict.refused)

@@ -83,7 +83,7 @@ static void print(inquiry *q) {
 }
 
 int main(int argc, char **argv) {
-    inquiry q = {.n_orders = argc > 3 ? atoi(argv[3]) : 20};
+    inquiry q = {.n_orders = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 20};
     xf_error error = {0};
     xf_model_init(&q.model);
     xf_dataset_init(&q.data);
