@@ -29,6 +29,12 @@ static void print_report(const cli_options *options, const xf_model *model,
     cli_line(options, "blocks", "%lld, published bound %lld", (long long)model->n_blocks,
              (long long)report->bound);
     cli_margin_line(options, report->margin, report->margin_sequence);
+    if (strcmp(report->front, "leaders") == 0)
+        cli_line(options, "separations", "%lld", (long long)report->n_separations);
+    if (strcmp(report->front, "leaders") == 0 && isfinite(report->tau_max))
+        cli_line(options, "collapse",
+                 "logits at least %.6g apart, exact for softmax up to tau = %.17g",
+                 report->collapse_margin, report->tau_max);
     cli_line(options, "time", "%.2f s construction, %.2f s self-check", report->seconds_construct,
              report->seconds_check);
     cli_line(options, "written", "%s", options->output);
@@ -46,6 +52,10 @@ static json_t *report_json(const cli_options *options, const xf_model *model,
                   report->front, "writer", report->writer, "folds", (json_int_t)report->n_folds,
                   "extra_blocks", (json_int_t)report->extra_blocks);
     json_t *margin = cli_json_margin(report->margin, report->margin_sequence);
+    if (strcmp(report->front, "leaders") == 0)
+        how = cli_json_join(how,
+                            json_pack("{s:I,s:o}", "separations", (json_int_t)report->n_separations,
+                                      "collapse_margin", cli_json_real(report->collapse_margin)));
     json_t *rest =
         json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:o}", "dtype", cli_dtype_names[model->dtype],
                   "attention", cli_attention_names[model->attention], "tau",

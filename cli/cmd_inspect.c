@@ -4,15 +4,42 @@
 #include "output.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 static const cli_option_id option_ids[] = {CLI_JSON, CLI_QUIET, CLI_HELP, CLI_NONE};
+
+static int is_published(const xf_model *model) {
+    return strcmp(model->construction, "published") == 0;
+}
 
 static void print_phases(const cli_options *options, const xf_model *model) {
     for (int64_t i = 0; i < model->n_phases; i++) {
         const xf_phase *phase = &model->phases[i];
-        cli_line(options, i ? "" : "phases", "%-12s blocks %lld to %lld", phase->name,
-                 (long long)phase->first, (long long)(phase->first + phase->count - 1));
+        char count[32] = "";
+        if (is_published(model))
+            snprintf(count, sizeof count, " (%lld)", (long long)phase->count);
+        cli_line(options, i ? "" : "phases", "%-12s blocks %lld to %lld%s", phase->name,
+                 (long long)phase->first, (long long)(phase->first + phase->count - 1), count);
     }
+}
+
+/* The paper's counts beside ours, and what was found again from the weights. */
+static void print_published(const cli_options *options, const xf_model *model,
+                            const xf_inspection *i) {
+    int64_t N = model->n_sequences, M = model->n_targets;
+    cli_line(options, "paper", "at most %lld blocks for hardmax, %lld for softmax",
+             (long long)xf_published_bound(N, M, XF_HARDMAX),
+             (long long)xf_published_bound(N, M, XF_SOFTMAX));
+    if (!i->has_collapse)
+        return;
+    cli_line(options, "separations", "%lld", (long long)i->n_separations);
+    if (isinf(i->collapse_margin))
+        cli_line(options, "collapse", "nothing to collapse, exact for softmax at every tau");
+    else
+        cli_line(options, "collapse",
+                 "logits at least %.6g apart, exact for softmax up to tau = %.17g",
+                 i->collapse_margin, i->tau_max);
 }
 
 static void print_model(const cli_options *options, const xf_model *model) {
@@ -69,6 +96,8 @@ static void print_inspection(const cli_options *options, const xf_model *model,
     cli_line(options, "max |weight|", "%.6g", i->max_abs_weight);
     if (i->has_margin)
         cli_margin_line(options, i->margin, i->margin_sequence);
+    if (is_published(model))
+        print_published(options, model, i);
 }
 
 static json_t *phases_json(const xf_model *model) {
@@ -98,6 +127,12 @@ static json_t *choice_json(const xf_model *model) {
                      cli_json_text(model->writer), "alternatives", alternatives_json(model));
 }
 
+static json_t *collapse_json(const xf_inspection *i) {
+    return json_pack("{s:I,s:o,s:o}", "separations", (json_int_t)i->n_separations,
+                     "collapse_margin", cli_json_real(i->collapse_margin), "tau_max_found",
+                     cli_json_real(i->tau_max));
+}
+
 static json_t *inspection_json(const xf_model *model, const xf_inspection *i) {
     json_t *size = json_pack(
         "{s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "blocks", (json_int_t)i->blocks, "bound",
@@ -107,6 +142,8 @@ static json_t *inspection_json(const xf_model *model, const xf_inspection *i) {
         cli_json_real(i->l2_norm_squared), "max_abs_weight", cli_json_real(i->max_abs_weight));
     if (i->has_margin)
         size = cli_json_join(size, cli_json_margin(i->margin, i->margin_sequence));
+    if (i->has_collapse)
+        size = cli_json_join(size, collapse_json(i));
     return cli_json_join(size, cli_json_join(model_json(model), choice_json(model)));
 }
 

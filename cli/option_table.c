@@ -39,9 +39,10 @@ const cli_option cli_option_table[CLI_N_OPTIONS] = {
                           CLI_VALUE_POSITIVE, FIELD(tau), NULL, 0},
     [CLI_DTYPE] = {"dtype", 0, "TYPE", "f64 (the default) or f32: the precision of the model",
                    CLI_VALUE_CHOICE, FIELD(dtype), cli_dtype_names, 0},
-    [CLI_FRONT] = {"front", 0, "NAME",
-                   "use this front end: plain, kinks, folds or displacement (default: choose)",
-                   CLI_VALUE_TEXT, FIELD(front), NULL, 0},
+    [CLI_FRONT] =
+        {"front", 0, "NAME",
+         "use this front end: plain, kinks, folds, displacement or tree (default: choose)",
+         CLI_VALUE_TEXT, FIELD(front), NULL, 0},
     [CLI_WRITER] =
         {"writer", 0, "NAME",
          "use this writer: grid, sorted, diamond, diamond-sorted, cube, cubeoff, offgrid or argmax "

@@ -36,14 +36,14 @@ typedef struct xf_build_options {
 /* What was built. Margins are rigorous lower bounds from the stored weights. */
 typedef struct xf_build_report {
     int64_t bound;   /* published bound for the attention in use */
-    char front[16];  /* "constant", "plain", "kinks" or "folds" */
+    char front[16];  /* one of xf_build_fronts(), "constant", or "leaders" (published) */
     char writer[16]; /* "constant", "grid" or "sorted" */
     int64_t n_folds;
     int64_t extra_blocks;       /* blocks beyond the writer's regular depth */
     double margin;              /* smallest gap between neighbouring groups over the sum of their
                                    rounding bounds; > 1 proves the front end; INFINITY if M = 1 */
     int64_t margin_sequence[2]; /* the two sequences where it occurs */
-    int64_t n_separations;      /* published: separation blocks */
+    int64_t n_separations;      /* separation blocks (published construction, front end "tree") */
     double collapse_margin; /* published: lower bound of the smallest gap between a token's largest
                                logit and its others; > 0 proves the collapse; INFINITY if
                                every n_j = 1 or there are no logits */

@@ -19,7 +19,7 @@ static double now(void) {
 }
 
 const char *const *xf_build_fronts(void) {
-    static const char *const names[] = {"plain", "kinks", "folds", "displacement", NULL};
+    static const char *const names[] = {"plain", "kinks", "folds", "displacement", "tree", NULL};
     return names;
 }
 

@@ -57,8 +57,8 @@ static void hunt_clear(hunt *h) {
     xfi_free(h->best_u);
 }
 
-/* Lowest set bits; INT_MAX where a coordinate is 0 throughout, INT_MIN where some value is not a number
- * of the format. */
+/* Lowest set bits; INT_MAX where a coordinate is 0 throughout, INT_MIN where some value is not a
+ * number of the format. */
 static void find_lowest(hunt *h) {
     const xf_dataset *data = h->problem->data;
     for (int64_t k = 0; k < data->d; k++)
@@ -192,8 +192,8 @@ static xf_status search(hunt *h, xfi_axes axes, xf_error *error) {
         draw(h, candidate, &rng);
         XFI_TRY(try_candidate(h, axes, error));
         if (candidate % 16 == 0)
-            XFI_TRY(xfi_problem_progress(h->problem, "argmax", (double)candidate / (double)n,
-                                         error));
+            XFI_TRY(
+                xfi_problem_progress(h->problem, "argmax", (double)candidate / (double)n, error));
     }
     return XF_OK;
 }

@@ -1,15 +1,15 @@
 /* The argmax front end: for hardmax, one target a sequence, and inputs on an exact grid. One block
- * picks the token of each sequence whose integer z = S (<u, x> - mu) is largest; the diamond reads z
- * as a cell. No averaging, hence no bits to be read: ceil(M / 4) + 2 blocks.
- * docs/writers.md, T-argmax. Numeric class: exact in any order; for hardmax only. */
+ * picks the token of each sequence whose integer z = S (<u, x> - mu) is largest; the diamond reads
+ * z as a cell. No averaging, hence no bits to be read: ceil(M / 4) + 2 blocks. docs/writers.md,
+ * T-argmax. Numeric class: exact in any order; for hardmax only. */
 #ifndef XFI_CONSTRUCT_ARGMAX_H
 #define XFI_CONSTRUCT_ARGMAX_H
 
 #include "construct/problem.h"
 #include "construct/front.h"
 
-/* Can this front end serve: hardmax, every m_j = 1, d >= 2, inputs that are numbers of the format? If
- * not, `why` [160] says so. */
+/* Can this front end serve: hardmax, every m_j = 1, d >= 2, inputs that are numbers of the format?
+ * If not, `why` [160] says so. */
 int xfi_argmax_fits(const xfi_problem *problem, char why[160]);
 
 /* Blocks of the model. */

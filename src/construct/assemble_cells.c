@@ -22,6 +22,26 @@ static int64_t writer_room(const xfi_assembly *job) {
     return most > 0 ? most - frame_blocks(job) : INT64_MAX / 2;
 }
 
+/* Can the targets be held at 2^-r of their scale, and the gates with them, without a thought for
+ * the ends of the exponent range? Only then are the scaled forms planned. */
+static int is_moderate(const xfi_problem *problem) {
+    enum { AWAY = 20 }; /* more than any r */
+    const xfi_format *format = &problem->format;
+    int64_t n = problem->data->n_targets * problem->data->d;
+    for (int64_t i = 0; i < n; i++) {
+        double y = problem->y[i];
+        if (y != 0.0 &&
+            (xfi_exponent(y) < format->emin + AWAY || xfi_exponent(y) > format->emax - 2 * AWAY ||
+             xfi_lowest_bit(y) < format->emin - format->p + 1 + AWAY))
+            return 0;
+    }
+    return 1;
+}
+
+static int wants_small_norm(const xfi_assembly *job) {
+    return job->options.small_norm && is_moderate(job->problem);
+}
+
 static xfi_frame_part corner_part(const xfi_corners *corners) {
     return (xfi_frame_part){corners->shape.split ? "quantise-split" : "quantise",
                             xfi_corners_blocks(corners)};
@@ -34,8 +54,8 @@ static void keep_if(int ok, xf_model *out, int *feasible) {
         xf_model_clear(out);
 }
 
-/* Cube and cubeoff with the reading at hand, or the diamonds with it or NULL: each plans, forecasts,
- * builds. */
+/* Cube and cubeoff with the reading at hand, or the diamonds with it or NULL: each plans,
+ * forecasts, builds. */
 
 static xf_status make_cube(xf_model *out, xfi_forecast *forecast, int *feasible,
                            const xfi_assembly *job, const xfi_corner_shape *shape,
@@ -66,8 +86,8 @@ static xf_status make_cube_off(xf_model *out, xfi_forecast *forecast, int *feasi
                                const xfi_assembly *job, const xfi_corner_shape *shape,
                                const xfi_reading *reading, xf_error *error) {
     xfi_cube_off cube;
-    XFI_TRY(xfi_cube_off_plan(&cube, feasible, job->cells, job->problem, job->axes.k1, shape,
-                              error));
+    XFI_TRY(
+        xfi_cube_off_plan(&cube, feasible, job->cells, job->problem, job->axes.k1, shape, error));
     if (!*feasible)
         return XF_OK;
     const xfi_corners *corners = &cube.corners;
@@ -108,7 +128,7 @@ xf_status xfi_assemble_cube(xf_model *out, xfi_forecast *forecast, int *feasible
     xfi_reading reading;
     xfi_corner_shape shape = {0};
     XFI_TRY(xfi_reading_make(&reading, feasible, job->cells, job->problem, error));
-    if (*feasible && job->options.small_norm)
+    if (*feasible && wants_small_norm(job))
         XFI_TRY(xfi_cube_tune(&shape, feasible, job->cells, job->problem, &reading,
                               writer_room(job), error));
     if (!*feasible)
@@ -121,7 +141,7 @@ xf_status xfi_assemble_cube_off(xf_model *out, xfi_forecast *forecast, int *feas
     xfi_reading reading;
     xfi_corner_shape shape = {0};
     XFI_TRY(xfi_reading_make(&reading, feasible, job->cells, job->problem, error));
-    if (*feasible && job->options.small_norm)
+    if (*feasible && wants_small_norm(job))
         XFI_TRY(xfi_cube_off_tune(&shape, feasible, job->cells, job->problem, job->axes.k1,
                                   &reading, writer_room(job), error));
     if (!*feasible)
@@ -147,8 +167,7 @@ static xf_status build_diamond(xf_model *out, int *feasible, const xfi_diamond_w
 }
 
 /* Squared norm of the front end that makes t, balanced. */
-static xf_status front_norm(double *norm, const xfi_assembly *job, xfi_axes axes,
-                            xf_error *error) {
+static xf_status front_norm(double *norm, const xfi_assembly *job, xfi_axes axes, xf_error *error) {
     const xfi_front *front = &job->cells->front;
     xf_model blocks;
     XFI_TRY(
@@ -182,7 +201,7 @@ static xf_status assemble_diamond(xf_model *out, xfi_forecast *forecast, int *fe
                                   const xfi_assembly *job, int sorted, xf_error *error) {
     xfi_reading reading;
     xfi_diamond_writer writer;
-    int reduced = 0, small_norm = job->options.small_norm;
+    int reduced = 0, small_norm = wants_small_norm(job);
     *feasible = 0;
     if (small_norm)
         XFI_TRY(xfi_reading_make(&reading, &reduced, job->cells, job->problem, error));
@@ -191,8 +210,8 @@ static xf_status assemble_diamond(xf_model *out, xfi_forecast *forecast, int *fe
                                         sorted, small_norm, error));
         if (!*feasible)
             return XF_OK;
-        xf_status status = finish_diamond(out, forecast, feasible, &writer, job,
-                                          attempt ? &reading : NULL, error);
+        xf_status status =
+            finish_diamond(out, forecast, feasible, &writer, job, attempt ? &reading : NULL, error);
         xfi_diamond_writer_clear(&writer);
         XFI_TRY(status);
     }
@@ -212,14 +231,12 @@ xf_status xfi_assemble_diamond_sorted(xf_model *out, xfi_forecast *forecast, int
 xf_status xfi_assemble_offgrid(xf_model *out, xfi_forecast *forecast, int *feasible,
                                const xfi_assembly *job, xf_error *error) {
     xfi_offgrid writer;
-    XFI_TRY(
-        xfi_offgrid_plan(&writer, feasible, job->cells, job->problem, job->axes.k1, error));
+    XFI_TRY(xfi_offgrid_plan(&writer, feasible, job->cells, job->problem, job->axes.k1, error));
     if (!*feasible)
         return XF_OK;
-    xfi_frame frame = {.axes = {writer.line, writer.coordinate[0]},
-                       .parts = {{"quantise", writer.b},
-                                 {"square", 1},
-                                 {"write", writer.slots.n_slots + 1}}};
+    xfi_frame frame = {
+        .axes = {writer.line, writer.coordinate[0]},
+        .parts = {{"quantise", writer.b}, {"square", 1}, {"write", writer.slots.n_slots + 1}}};
     int64_t first = 0;
     double front = 0;
     xf_status status = front_norm(&front, job, frame.axes, error);

@@ -6,7 +6,7 @@
 /* Factors beyond 2^limit are not used, so that what a writer computes stays in the middle of
  * the exponent range (T-balance). */
 static int factor_limit(const xfi_format *format) {
-    return format->p == 24 ? 40 : 400;
+    return format->p == 24 ? 90 : 900;
 }
 
 /* The squared size of some weights as square 4^exponent, with square about 1; n strided values. */

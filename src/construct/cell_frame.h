@@ -12,8 +12,8 @@ typedef struct xfi_frame_part {
 
 /* What goes between the front end and the end. */
 typedef struct xfi_frame {
-    xfi_axes axes; /* of the front end */
-    int scaled;    /* 2^-b t in place of t */
+    xfi_axes axes;           /* of the front end */
+    int scaled;              /* 2^-b t in place of t */
     xfi_frame_part parts[4]; /* in order; empty ones are left out */
     int extra;               /* blocks at the end for the growth of the stream */
 } xfi_frame;

@@ -18,7 +18,8 @@ const double *xfi_cell_target(const xfi_cells *cells, const xfi_problem *problem
 void xfi_cell_slot_emit_b(const xfi_place *place, const double *y, int k1, const int *others, int n,
                           xf_model *model, int64_t block);
 
-/* |(U, b)|^2 of the B gate when the stream is at 2^exponent of its scale, and |W|^2 at full scale. */
+/* |(U, b)|^2 of the B gate when the stream is at 2^exponent of its scale, and |W|^2 at full scale.
+ */
 double xfi_cell_slot_square(const xfi_place *place, int exponent);
 double xfi_cell_slot_out(const xfi_place *place, const double *y, int k1, const int *others, int n);
 

@@ -22,7 +22,8 @@ static int has_grid(const xfi_writers *choices, const xfi_problem *problem, char
 static int has_slots(const xfi_writers *choices, char *why) {
     if (choices->sorted.usable)
         return 1;
-    snprintf(why, WHY, "no coordinate of the targets has binary exponents that its gates can carry");
+    snprintf(why, WHY,
+             "no coordinate of the targets has binary exponents that its gates can carry");
     return 0;
 }
 
@@ -50,8 +51,8 @@ static int diamond_sorted_fits(const xfi_cells *cells, const xfi_writers *choice
     return has_slots(choices, why);
 }
 
-static int cube_fits(const xfi_cells *cells, const xfi_writers *choices,
-                     const xfi_problem *problem, char why[WHY]) {
+static int cube_fits(const xfi_cells *cells, const xfi_writers *choices, const xfi_problem *problem,
+                     char why[WHY]) {
     (void)choices;
     return has_corners(cells, problem, why);
 }
@@ -130,7 +131,8 @@ xf_status xfi_cell_writer_run(const xfi_cell_writer *writer, xf_model *out, xfi_
         return XF_OK;
     XFI_TRY(writer->assemble(out, forecast, feasible, &job, error));
     if (!*feasible)
-        snprintf(why, WHY, "some target has too many bits for its place in the format, or some "
-                           "weight leaves the format's range");
+        snprintf(why, WHY,
+                 "some target has too many bits for its place in the format, or some "
+                 "weight leaves the format's range");
     return XF_OK;
 }

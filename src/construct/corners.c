@@ -64,6 +64,7 @@ int xfi_corners_choose(xfi_corners *corners, const double *const *rows, int64_t 
 int xfi_corners_scale(xfi_corners *corners, const double *const *rows, int64_t n,
                       const xfi_format *format) {
     double largest = 0;
+    corners->format = *format;
     int threshold = corners->b - (1 << corners->shape.slack);
     if (threshold < 1)
         return 0;
@@ -150,7 +151,8 @@ static void emit_centring(const xfi_corners *corners, xf_model *model, int64_t b
 }
 
 /* No product H relu(...) may overflow, and none of the weights leave the format. */
-static int in_range(const xfi_corners *corners, const xfi_ramp *ramp, const xfi_format *format) {
+static int in_range(const xfi_corners *corners, const xfi_ramp *ramp) {
+    const xfi_format *format = &corners->format;
     int exponent = xfi_exponent(bit_height(corners));
     for (int i = 0; i < corners->b; i++)
         if (exponent + ramp[i].k > format->emax - 2 || ramp[i].k - exponent > format->emax - 2 ||
@@ -161,8 +163,7 @@ static int in_range(const xfi_corners *corners, const xfi_ramp *ramp, const xfi_
 
 int xfi_corners_emit(const xfi_corners *corners, const xfi_ramp *ramp, xf_model *model,
                      int64_t first) {
-    xfi_format format = xfi_format_of(model->dtype);
-    if (!in_range(corners, ramp, &format))
+    if (!in_range(corners, ramp))
         return 0;
     int64_t block = first;
     model->ff_eta[first] = 0.0;
@@ -185,15 +186,18 @@ double xfi_corners_cost(const xfi_corners *corners, const xfi_ramp *ramp) {
     double H = bit_height(corners);
     int b = corners->b, doublings = corners->shape.split ? b - 1 : b - 2;
     double total = 2.0 * (double)xfi_corners_blocks(corners) - 1; /* eta and rho */
+    if (!in_range(corners, ramp))
+        return INFINITY;
     for (int i = 0; i < b; i++) {
         bit_input in = input_of(corners, ramp, i);
         for (int second = 0; second < 2; second++) {
             double bias = in.bias - second;
-            total += xfi_balanced_cost(
-                in.line * in.line + in.before * in.before + bias * bias, H * H);
+            total +=
+                xfi_balanced_cost(in.line * in.line + in.before * in.before + bias * bias, H * H);
         }
     }
-    total += doublings * (xfi_balanced_cost(1.0, 1.0) + xfi_balanced_cost(1.0, 1.0 / (H * H)));
+    for (int i = 0; i < doublings; i++)
+        total += xfi_balanced_cost(1.0, 1.0) + xfi_balanced_cost(1.0, 1.0 / (H * H));
     return total + 2 * xfi_balanced_cost(1.0, 1.0) + xfi_balanced_cost(1.0, b * H * H / 4);
 }
 
@@ -201,12 +205,19 @@ double xfi_corner_side(const xfi_corners *corners, int64_t cell, int i) {
     return cell >> (corners->b - 1 - i) & 1 ? 1.0 : -1.0;
 }
 
+int xfi_corner_index(const xfi_corners *corners, int64_t k) {
+    for (int i = 0; i < corners->b; i++)
+        if (corners->coordinate[i] == k)
+            return i;
+    return -1;
+}
+
 int xfi_corner_gate(const xfi_corners *corners, int64_t cell, int m, xf_model *model,
                     int64_t block) {
     double weight = ldexp(1.0 / corners->kappa, -m);
-    int neuron = xfi_neuron_add(model, block, corners->coordinate[0],
-                                weight * xfi_corner_side(corners, cell, 0),
-                                1.0 - ldexp(corners->b, -m));
+    int neuron =
+        xfi_neuron_add(model, block, corners->coordinate[0],
+                       weight * xfi_corner_side(corners, cell, 0), 1.0 - ldexp(corners->b, -m));
     for (int i = 1; i < corners->b; i++)
         set_input(model, block, neuron, corners->coordinate[i],
                   weight * xfi_corner_side(corners, cell, i));

@@ -21,6 +21,7 @@ typedef struct xfi_corners {
     int coordinate[XFI_B_MAX]; /* c_1 .. c_b, highest bit first */
     int line;                  /* coordinate of 2^-b t */
     double kappa;              /* power of two; at the stream's full scale */
+    xfi_format format;         /* set by xfi_corners_scale */
     xfi_corner_shape shape;
 } xfi_corners;
 
@@ -44,11 +45,14 @@ int64_t xfi_corners_blocks(const xfi_corners *corners);
 int xfi_corners_emit(const xfi_corners *corners, const xfi_ramp *ramp, xf_model *model,
                      int64_t first);
 
-/* Squared norm of these blocks, balanced. */
+/* Squared norm of these blocks, balanced; INFINITY if xfi_corners_emit would fail. */
 double xfi_corners_cost(const xfi_corners *corners, const xfi_ramp *ramp);
 
 /* +1 or -1: side of the cell on code coordinate i (from 0). */
 double xfi_corner_side(const xfi_corners *corners, int64_t cell, int i);
+
+/* Which code coordinate (from 0) k is, or -1. */
+int xfi_corner_index(const xfi_corners *corners, int64_t k);
 
 /* A neuron that is 1 at the corner of `cell`; 0 at corners that differ from it in at least
  * max(1, 2^(m-1)) bits, at the origin, and on finished targets. For a stream at full scale. */

@@ -74,8 +74,7 @@ static int mean_fits(const xfi_cube *cube, const xfi_cells *cells, int64_t g,
     for (int i = 0; i < cube->corners.b; i++) {
         int k = cube->corners.coordinate[i];
         double corner = corner_at(cube, cells, g, i), mean = cube->mean[k];
-        if (!exact_sum(corner, mean, format) ||
-            !exact_sum(cube->rows[g][k] - corner, mean, format))
+        if (!exact_sum(corner, mean, format) || !exact_sum(cube->rows[g][k] - corner, mean, format))
             return 0;
     }
     return 1;
@@ -99,12 +98,10 @@ static int mean_is_alone(const xfi_cube *cube, const xfi_cells *cells, const xfi
 static void set_out(xfi_cube *cube, const xfi_cells *cells, int64_t d) {
     for (int64_t g = 0; g < cube->n; g++) {
         double sum = 0;
-        for (int64_t k = 0; k < d; k++)
-            sum += cube->rows[g][k] * cube->rows[g][k];
-        for (int i = 0; i < cube->corners.b; i++) {
-            double y = cube->rows[g][cube->corners.coordinate[i]];
-            double w = y - corner_at(cube, cells, g, i);
-            sum += w * w - y * y;
+        for (int64_t k = 0; k < d; k++) {
+            int i = xfi_corner_index(&cube->corners, k);
+            double w = cube->rows[g][k] - (i >= 0 ? corner_at(cube, cells, g, i) : 0.0);
+            sum += w * w;
         }
         cube->out[g] = sum;
     }
@@ -125,8 +122,8 @@ static int set_slack(xfi_cube *cube, const xfi_cells *cells) {
 /* Coordinates by size, or else by bits. */
 static int fit_corners(xfi_cube *cube, const xfi_cells *cells, const xfi_problem *problem) {
     for (int by_bits = 0; by_bits < 2; by_bits++) {
-        int ok = xfi_corners_choose(&cube->corners, cube->rows, cube->n, problem->data->d, -1,
-                                    by_bits);
+        int ok =
+            xfi_corners_choose(&cube->corners, cube->rows, cube->n, problem->data->d, -1, by_bits);
         if (ok < 0)
             return -1;
         if (ok && xfi_corners_scale(&cube->corners, cube->rows, cube->n, &problem->format) &&
@@ -199,8 +196,8 @@ double xfi_cube_cost(const xfi_cube *cube, const xfi_ramp *ramp) {
 static void emit_gate(const xfi_cube *cube, const xfi_cells *cells, int64_t g, xf_model *model,
                       int64_t block) {
     const double *y = cube->rows[g];
-    int neuron = xfi_corner_gate(&cube->corners, cells->occupied[g].low, cube->slack[g], model,
-                                 block);
+    int neuron =
+        xfi_corner_gate(&cube->corners, cells->occupied[g].low, cube->slack[g], model, block);
     for (int64_t k = 0; k < cube->d; k++)
         xfi_neuron_out(model, block, neuron, (int)k, y[k]);
     for (int i = 0; i < cube->corners.b; i++) {
@@ -257,8 +254,8 @@ static void tune_scale(tuner *t, xfi_cube *cube) {
 }
 
 xf_status xfi_cube_tune(xfi_corner_shape *out, int *feasible, const xfi_cells *cells,
-                        const xfi_problem *problem, const xfi_reading *reading,
-                        int64_t max_blocks, xf_error *error) {
+                        const xfi_problem *problem, const xfi_reading *reading, int64_t max_blocks,
+                        xf_error *error) {
     tuner t = {reading->ramp, max_blocks, INFINITY, out};
     int max_lift = cells->n_occupied > MANY ? 0 : MAX_LIFT;
     for (int choice = 0; choice < 2 * (MAX_SLACK + 1) * (max_lift + 1); choice++) {

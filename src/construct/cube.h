@@ -22,11 +22,11 @@ typedef struct xfi_cube {
     int64_t n_blocks;    /* gate blocks, one for the mean alone if need be, and the extra ones */
 } xfi_cube;
 
-/* Plan a cube of the given shape. *feasible becomes 0, and `out` is cleared, if b < 2, d < b + 1, or some target does not fit its corner: y' +- kappa
- * must be numbers of the format. Errors: XF_ERR_MEMORY. */
+/* Plan a cube of the given shape. *feasible becomes 0, and `out` is cleared, if b < 2, d < b + 1,
+ * or some target does not fit its corner: y' +- kappa must be numbers of the format. Errors:
+ * XF_ERR_MEMORY. */
 xf_status xfi_cube_plan(xfi_cube *out, int *feasible, const xfi_cells *cells,
-                        const xfi_problem *problem, const xfi_corner_shape *shape,
-                        xf_error *error);
+                        const xfi_problem *problem, const xfi_corner_shape *shape, xf_error *error);
 void xfi_cube_clear(xfi_cube *cube);
 
 /* Squared norm, balanced, of what xfi_cube_emit writes. O(n). */
@@ -38,8 +38,8 @@ void xfi_cube_reshape(xfi_cube *cube, int r, int extra, int split);
 /* The shape of least cost among those of at most max_blocks blocks for bits and gates. *feasible
  * becomes 0 if there is none. Errors: XF_ERR_MEMORY. */
 xf_status xfi_cube_tune(xfi_corner_shape *out, int *feasible, const xfi_cells *cells,
-                        const xfi_problem *problem, const xfi_reading *reading,
-                        int64_t max_blocks, xf_error *error);
+                        const xfi_problem *problem, const xfi_reading *reading, int64_t max_blocks,
+                        xf_error *error);
 
 /* Write bits, gates and extra blocks (fresh, width 4) from `first` on. Returns 0 if some weight
  * leaves the format. */

@@ -29,8 +29,7 @@ static int fit_corners(xfi_cube_off *cube, const xfi_cells *cells, const xfi_pro
     for (int64_t g = 0; g < cube->n; g++)
         cube->rows[g] = xfi_cell_target(cells, problem, g);
     int ok = xfi_corners_choose(&cube->corners, cube->rows, cube->n, cube->d, k1, 0);
-    return ok <= 0 ? ok
-                   : xfi_corners_scale(&cube->corners, cube->rows, cube->n, &problem->format);
+    return ok <= 0 ? ok : xfi_corners_scale(&cube->corners, cube->rows, cube->n, &problem->format);
 }
 
 static int set_slack(xfi_cube_off *cube, const xfi_cells *cells) {
@@ -47,15 +46,14 @@ static int set_slack(xfi_cube_off *cube, const xfi_cells *cells) {
 
 /* A writes y off the code coordinates and the line, -+kappa on these, f on the line. */
 static void set_out(xfi_cube_off *cube) {
-    double kappa = cube->corners.kappa;
+    const xfi_corners *corners = &cube->corners;
     for (int64_t g = 0; g < cube->n; g++) {
-        double f = cube->slots.place[g].f, y1 = cube->rows[g][cube->corners.line];
-        double sum = f * f - y1 * y1;
-        for (int64_t k = 0; k < cube->d; k++)
-            sum += cube->rows[g][k] * cube->rows[g][k];
-        for (int i = 0; i < cube->corners.b; i++) {
-            double y = cube->rows[g][cube->corners.coordinate[i]];
-            sum += kappa * kappa - y * y;
+        double sum = 0;
+        for (int64_t k = 0; k < cube->d; k++) {
+            double w = k == corners->line                  ? cube->slots.place[g].f
+                       : xfi_corner_index(corners, k) >= 0 ? corners->kappa
+                                                           : cube->rows[g][k];
+            sum += w * w;
         }
         cube->out[g] = sum;
     }
@@ -71,9 +69,8 @@ static void reshape(xfi_cube_off *cube, int r, int extra, int split) {
 xf_status xfi_cube_off_plan(xfi_cube_off *out, int *feasible, const xfi_cells *cells,
                             const xfi_problem *problem, int k1, const xfi_corner_shape *shape,
                             xf_error *error) {
-    *out = (xfi_cube_off){.corners = {.b = cells->b, .shape = *shape},
-                          .n = cells->n_occupied,
-                          .d = problem->data->d};
+    *out = (xfi_cube_off){
+        .corners = {.b = cells->b, .shape = *shape}, .n = cells->n_occupied, .d = problem->data->d};
     out->corners.shape.mean = 0;
     *feasible = cells->b >= 2 && out->d >= cells->b + 1;
     if (!*feasible)
@@ -107,8 +104,8 @@ double xfi_cube_off_cost(const xfi_cube_off *cube, const xfi_ramp *ramp) {
         int scale[3];
         for (int i = 0; i < 3; i++)
             scale[i] = xfi_stream_exponent(place->slot + i, cube->n_blocks, corners->shape.r);
-        double out = xfi_cell_slot_out(place, cube->rows[g], corners->line, corners->coordinate,
-                                       corners->b);
+        double out =
+            xfi_cell_slot_out(place, cube->rows[g], corners->line, corners->coordinate, corners->b);
         total += xfi_balanced_cost(xfi_corner_gate_square(corners, cube->slack[g], scale[0]),
                                    ldexp(cube->out[g], 2 * scale[1]));
         total += xfi_balanced_cost(xfi_cell_slot_square(place, scale[1]), ldexp(out, 2 * scale[2]));

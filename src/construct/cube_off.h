@@ -1,6 +1,6 @@
-/* The cube writer for any floats: on the corners of the cube as in cube.h, but the A gate leaves one
- * coordinate, the line, at a number f from which the B gate of the sorted writer finishes
- * it. Two targets a block. docs/writers.md, T-cubeoff. Numeric class: exact in any order. */
+/* The cube writer for any floats: on the corners of the cube as in cube.h, but the A gate leaves
+ * one coordinate, the line, at a number f from which the B gate of the sorted writer finishes it.
+ * Two targets a block. docs/writers.md, T-cubeoff. Numeric class: exact in any order. */
 #ifndef XFI_CONSTRUCT_CUBE_OFF_H
 #define XFI_CONSTRUCT_CUBE_OFF_H
 

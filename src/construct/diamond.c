@@ -60,7 +60,8 @@ static int64_t widest_prefix(const xfi_cells *cells) {
     int64_t best = balanced_prefix(cells);
     for (int64_t below = 1; below < cells->n; below++) {
         used += cost(&cells->at[below - 1]);
-        if (used <= most && total - used <= most && gap_below(cells, below) > gap_below(cells, best))
+        if (used <= most && total - used <= most &&
+            gap_below(cells, below) > gap_below(cells, best))
             best = below;
     }
     return best;
@@ -169,11 +170,13 @@ static int plan_jobs(planner *p) {
 }
 
 /* T-diamond, routing test: every term of the routing block is a multiple of (eps/2) g and the sums
- * stay below 2^p of them. */
+ * stay below 2^p of them. The edges a +- h are numbers of the format. */
 static int routing_fits(const xfi_diamond *diamond, double largest_d, const xfi_format *format) {
     double g = 1.0;
     for (int side = 0; side < 2; side++) {
-        double edge = side ? diamond->a + diamond->h : diamond->a - diamond->h;
+        double h = side ? diamond->h : -diamond->h, edge = diamond->a + h;
+        if (!exact_difference(diamond->a, -h, format)) /* also where a itself was rounded */
+            return 0;
         if (edge != 0.0)
             g = fmin(g, ldexp(1.0, xfi_lowest_bit(edge)));
     }

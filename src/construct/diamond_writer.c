@@ -142,10 +142,10 @@ static double job_cost(const xfi_diamond_writer *writer, const xfi_job *job, sca
 static double a_cost(const xfi_diamond_writer *writer, const xfi_place *place, const double *y,
                      int64_t d, scales s) {
     double step = writer->slots.step;
-    double out = square(place->code) + square(place->f) - square(y[writer->axes.k1]) -
-                 square(y[writer->axes.k2]);
+    double out = square(place->code) + square(place->f);
     for (int64_t k = 0; k < d; k++)
-        out += y[k] * y[k];
+        if (k != writer->axes.k1 && k != writer->axes.k2)
+            out += y[k] * y[k];
     return neuron_cost(s, 1 / step, fabs(place->code) / step - 1, out);
 }
 
@@ -182,10 +182,10 @@ static double sorted_cost(const xfi_diamond_writer *writer, const xfi_cells *cel
     for (int64_t g = 0; g < problem->data->n_targets; g++) {
         const xfi_place *place = &writer->slots.place[g];
         const double *y = problem->y + g * d;
-        total += a_cost(writer, place, y, d,
-                        scales_at(writer, first + place->slot, cells->b, reduced));
-        total += b_cost(writer, place, y,
-                        scales_at(writer, first + place->slot + 1, cells->b, reduced));
+        total +=
+            a_cost(writer, place, y, d, scales_at(writer, first + place->slot, cells->b, reduced));
+        total +=
+            b_cost(writer, place, y, scales_at(writer, first + place->slot + 1, cells->b, reduced));
     }
     return total;
 }
@@ -205,8 +205,7 @@ double xfi_diamond_writer_cost(const xfi_diamond_writer *writer, const xfi_cells
 }
 
 void xfi_diamond_writer_tune(xfi_diamond_writer *writer, const xfi_cells *cells,
-                             const xfi_problem *problem, const xfi_ramp *ramp,
-                             int64_t max_blocks) {
+                             const xfi_problem *problem, const xfi_ramp *ramp, int64_t max_blocks) {
     double best = INFINITY;
     int best_r = 0, best_extra = 0;
     writer->extra = 0;

@@ -17,7 +17,8 @@ static int64_t count_front(const xf_model *model, int64_t *next) {
     int64_t n = 0;
     for (*next = 0; *next < model->n_phases; ++*next) {
         const char *name = model->phases[*next].name;
-        if (strcmp(name, "pooling") != 0 && strcmp(name, "fold") != 0)
+        if (strcmp(name, "pooling") != 0 && strcmp(name, "fold") != 0 &&
+            strcmp(name, "separation") != 0)
             break;
         n += model->phases[*next].count;
     }

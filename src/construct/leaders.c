@@ -250,7 +250,7 @@ static xf_status select_all(selection *s, int *feasible, xf_error *error) {
     *feasible = 1;
     try_fused(s);
     while (*feasible && s->next < M) {
-        if (s->next % PROGRESS_EVERY == 0)
+        if ((s->next - s->out->fused) % PROGRESS_EVERY == 0)
             XFI_TRY(
                 xfi_problem_progress(s->problem, "leaders", (double)s->next / (double)M, error));
         *feasible = next_move(s);

@@ -18,8 +18,8 @@ int64_t xfi_offgrid_blocks(const xfi_offgrid *writer) {
     return writer->b + 1 + writer->slots.n_slots + 1;
 }
 
-/* The three coordinates besides k1 whose targets are smallest, and their units. Returns -1 if memory
- * is short. */
+/* The three coordinates besides k1 whose targets are smallest, and their units. Returns -1 if
+ * memory is short. */
 static int choose_coordinates(xfi_offgrid *out, const xfi_problem *problem) {
     int64_t d = problem->data->d, n = problem->data->n_targets;
     double *largest = xfi_calloc(d, sizeof *largest);
@@ -79,7 +79,8 @@ static void emit_bit(const xfi_offgrid *w, int i, xf_model *model, int64_t block
     }
 }
 
-/* Q += tau h and Q^2 += 2 tau h Q + tau^2 h, h the bit on the mark's coordinate, which is deleted. */
+/* Q += tau h and Q^2 += 2 tau h Q + tau^2 h, h the bit on the mark's coordinate, which is deleted.
+ */
 static void emit_sum(const xfi_offgrid *w, double tau, xf_model *model, int64_t block) {
     int neuron = xfi_neuron_add(model, block, w->coordinate[MARK], 1.0 / w->unit[MARK], 0.0);
     xfi_neuron_out(model, block, neuron, w->coordinate[MARK], -w->unit[MARK]);
@@ -106,8 +107,8 @@ static void emit_mark(const xfi_offgrid *w, xf_model *model, int64_t block) {
 static void emit_a(const xfi_offgrid *w, int64_t cell, double f, const double *y, xf_model *model,
                    int64_t block) {
     double c = (double)cell;
-    int neuron = xfi_neuron_add(model, block, w->coordinate[SQUARE], -1.0 / w->unit[SQUARE],
-                                -1.0 - c * c);
+    int neuron =
+        xfi_neuron_add(model, block, w->coordinate[SQUARE], -1.0 / w->unit[SQUARE], -1.0 - c * c);
     set_input(model, block, neuron, w->coordinate[Q], 2 * c / w->unit[Q]);
     set_input(model, block, neuron, w->coordinate[MARK], 2.0 / w->unit[MARK]);
     for (int64_t k = 0; k < model->d; k++)
@@ -118,8 +119,8 @@ static void emit_a(const xfi_offgrid *w, int64_t cell, double f, const double *y
     xfi_neuron_out(model, block, neuron, w->coordinate[MARK], -w->unit[MARK]);
 }
 
-void xfi_offgrid_emit(const xfi_offgrid *writer, const xfi_cells *cells,
-                      const xfi_problem *problem, xf_model *model, int64_t first) {
+void xfi_offgrid_emit(const xfi_offgrid *writer, const xfi_cells *cells, const xfi_problem *problem,
+                      xf_model *model, int64_t first) {
     model->ff_eta[first] = 0.0;
     emit_pass(writer, 1.0, model, first);
     for (int i = 1; i <= writer->b + 1; i++) {
@@ -147,16 +148,16 @@ static double square(double v) {
 /* Of the blocks that make Q and Q^2. */
 static double reading_cost(const xfi_offgrid *w) {
     double S = w->scale, u0 = w->unit[Q], u1 = w->unit[SQUARE], u2 = w->unit[MARK];
-    double total = 2.0 * (w->b + 1) - 1 + 2 * xfi_balanced_cost(1.0, 1.0) +
-                   xfi_balanced_cost(1.0, u2 * u2);
+    double total =
+        2.0 * (w->b + 1) - 1 + 2 * xfi_balanced_cost(1.0, 1.0) + xfi_balanced_cost(1.0, u2 * u2);
     for (int i = 1; i <= w->b; i++) {
         double theta = ldexp(1.0, w->b - i), tau = theta, above = ldexp(1.0, w->b + 1);
-        double in = S * S * (1 + (i > 2 ? 1 / (u0 * u0) : 0) +
-                             (i > 1 ? square(2 * theta / u2) : 0));
+        double in =
+            S * S * (1 + (i > 2 ? 1 / (u0 * u0) : 0) + (i > 1 ? square(2 * theta / u2) : 0));
         total += xfi_balanced_cost(in + square(S * theta), u2 * u2) +
                  xfi_balanced_cost(in + square(S * theta + 1), u2 * u2);
-        total += xfi_balanced_cost(1 / (u2 * u2),
-                                   u2 * u2 + square(tau * u0) + square(tau * tau * u1));
+        total +=
+            xfi_balanced_cost(1 / (u2 * u2), u2 * u2 + square(tau * u0) + square(tau * tau * u1));
         total += xfi_balanced_cost(1 / (u0 * u0) + square(above) + square(above / u2),
                                    square(2 * tau * u1));
     }
@@ -186,9 +187,9 @@ double xfi_offgrid_cost(const xfi_offgrid *writer, const xfi_cells *cells,
         double in = square(1 / writer->unit[SQUARE]) + square(2 * c / writer->unit[Q]) +
                     square(2 / writer->unit[MARK]) + square(1 + c * c);
         total += xfi_balanced_cost(in, a_out(writer, c, place->f, y, problem->data->d));
-        total += xfi_balanced_cost(
-            xfi_cell_slot_square(place, 0),
-            xfi_cell_slot_out(place, y, writer->line, writer->coordinate, 3));
+        total +=
+            xfi_balanced_cost(xfi_cell_slot_square(place, 0),
+                              xfi_cell_slot_out(place, y, writer->line, writer->coordinate, 3));
     }
     return total;
 }

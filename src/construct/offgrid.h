@@ -9,7 +9,7 @@
 
 typedef struct xfi_offgrid {
     int b;
-    int line;         /* t, later f */
+    int line;          /* t, later f */
     int coordinate[3]; /* of Q, of Q^2, and of the last bit, later of the mark of the unwritten */
     double unit[3];    /* what 1 is there: powers of two, above 8 times the targets */
     double scale;      /* S = 2^k0 */
@@ -26,8 +26,8 @@ void xfi_offgrid_clear(xfi_offgrid *writer);
 int64_t xfi_offgrid_blocks(const xfi_offgrid *writer);
 
 /* Write them, fresh, from `first` on. In: t on writer->line. */
-void xfi_offgrid_emit(const xfi_offgrid *writer, const xfi_cells *cells,
-                      const xfi_problem *problem, xf_model *model, int64_t first);
+void xfi_offgrid_emit(const xfi_offgrid *writer, const xfi_cells *cells, const xfi_problem *problem,
+                      xf_model *model, int64_t first);
 
 /* Squared norm, balanced, of what xfi_offgrid_emit writes. */
 double xfi_offgrid_cost(const xfi_offgrid *writer, const xfi_cells *cells,

@@ -55,7 +55,7 @@ void xfi_places_clear(xfi_places *places) {
 /* scale (-cos(angle) 1/sqrt(d) + sin(angle) q) */
 static void point_at(double *out, int64_t d, double angle, double scale) {
     double along = -cos(angle) / sqrt((double)d);
-    double across = sin(angle) / sqrt(2.0 * (double)(d / 2));
+    double across = sin(angle) / sqrt(2.0 * floor((double)d / 2));
     for (int64_t k = 0; k < d; k++) {
         double side = k < d / 2 ? 1.0 : k < d / 2 * 2 ? -1.0 : 0.0;
         out[k] = scale * (along + side * across);

@@ -8,6 +8,7 @@
 #include "construct/balance.h"
 #include "construct/displacement.h"
 #include "construct/search.h"
+#include "construct/separation_lift.h"
 #include "construct/writers.h"
 
 #include <math.h>
@@ -22,7 +23,14 @@ typedef struct plan {
     xfi_problem *problem;
     xfi_writers writers;
     xfi_best best;
+    const xfi_separation *lifts; /* in front of all front ends, or NULL */
 } plan;
+
+/* A front end behind lifts. */
+typedef struct lifted_front {
+    const xfi_front *front;
+    const xfi_separation *lifts;
+} lifted_front;
 
 static xf_status certify(xfi_certificate *out, const void *self, double sigma, double shift,
                          const xfi_problem *problem, xfi_axes axes, xf_error *error) {
@@ -32,8 +40,28 @@ static xf_status certify(xfi_certificate *out, const void *self, double sigma, d
     return xfi_certify_front(out, &front, problem, axes, error);
 }
 
+static xf_status certify_lifted(xfi_certificate *out, const void *self, double sigma, double shift,
+                                const xfi_problem *problem, xfi_axes axes, xf_error *error) {
+    const lifted_front *lifted = self;
+    xfi_front front = *lifted->front;
+    front.sigma = sigma;
+    front.shift = shift;
+    return xfi_certify_lifted(out, lifted->lifts, &front, problem, axes, error);
+}
+
+static xf_status try_lifted(plan *p, const xfi_front *front, xf_error *error) {
+    lifted_front lifted = {front, p->lifts};
+    xfi_front_end end = {.self = &lifted,
+                         .name = "tree",
+                         .n_blocks = p->lifts->n_blocks + xfi_front_blocks(front),
+                         .certify = certify_lifted};
+    return xfi_write_best(&p->best, &end, &p->writers, p->problem, error);
+}
+
 static xf_status try_front(plan *p, const xfi_front *front, xf_error *error) {
     static const char *const names[] = {"plain", "kinks", "folds"};
+    if (p->lifts != NULL)
+        return try_lifted(p, front, error);
     if (!xfi_problem_wants_front(p->problem, names[front->kind]))
         return XF_OK;
     xfi_front_end end = {.self = front,
@@ -229,20 +257,68 @@ static xf_status try_displacement(plan *p, xf_error *error) {
     return xfi_displace_best(&p->best, &found, &p->writers, p->problem, error);
 }
 
-static int only_displacement(const plan *p) {
-    return p->problem->options->front != NULL && !xfi_problem_wants_front(p->problem, "plain") &&
-           xfi_problem_wants_front(p->problem, "displacement");
+/* Front ends for the lifted tokens. */
+static xf_status search_behind(plan *p, const xfi_problem *lifted, xf_error *error) {
+    xfi_search search;
+    XFI_TRY(xfi_search_init(&search, lifted, error));
+    xf_status status = XF_OK;
+    if (lifted->data->d == 1 && !lifted->all_single)
+        status = joint_rounds(p, &search, error);
+    for (int round = 0; round < PLAIN_ROUNDS && lifted->data->d > 1 && status == XF_OK &&
+                        !xfi_best_satisfied(&p->best);
+         round++) {
+        status = xfi_search_plain(&search, round, error);
+        if (status == XF_OK)
+            status = try_pairs(p, &search, error);
+    }
+    xfi_search_clear(&search);
+    return status;
+}
+
+/* The last resort where means collide under everything else: it separates whatever differs, as
+ * far as binary64 can tell. */
+static xf_status try_tree(plan *p, xf_error *error) {
+    xfi_problem *problem = p->problem, lifted;
+    xfi_separation lifts;
+    if (p->best.model.n_blocks != 0 || p->best.certified || !wants_lanes(p) ||
+        !xfi_problem_wants_front(problem, "tree"))
+        return XF_OK;
+    XFI_TRY(xfi_separation_lift(&lifts, problem, error));
+    xf_dataset data = *problem->data;
+    xf_status status = XF_OK;
+    if (lifts.n_blocks > 0) {
+        data.x = lifts.z;
+        p->lifts = &lifts;
+        status = xfi_problem_init(&lifted, &data, problem->options, error);
+        if (status == XF_OK) {
+            status = search_behind(p, &lifted, error);
+            xfi_problem_clear(&lifted);
+        }
+        p->lifts = NULL;
+        if (p->best.model.n_blocks != 0)
+            p->best.report.n_separations = lifts.n_blocks;
+    }
+    xfi_separation_clear(&lifts);
+    return status;
+}
+
+/* Is any of the front ends that search.h finds wanted? */
+static int wants_search(const plan *p) {
+    return xfi_problem_wants_front(p->problem, "plain") ||
+           xfi_problem_wants_front(p->problem, "kinks") ||
+           xfi_problem_wants_front(p->problem, "folds");
 }
 
 static xf_status build(plan *p, xf_error *error) {
     XFI_TRY(xfi_writers_choose(&p->writers, p->problem, error));
-    if (!only_displacement(p))
+    if (wants_search(p))
         XFI_TRY(search_with(p, error));
     if (p->best.small_norm && p->best.model.n_blocks != 0 &&
         xfi_problem_wants_front(p->problem, "plain"))
         XFI_TRY(search_norms(p, error));
     XFI_TRY(try_argmax(p, error));
     XFI_TRY(try_displacement(p, error));
+    XFI_TRY(try_tree(p, error));
     return p->best.model.n_blocks != 0 ? XF_OK : xfi_best_refuse(&p->best, p->problem, error);
 }
 

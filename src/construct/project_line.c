@@ -99,18 +99,27 @@ static double mean_rounding(const xfi_settled *settled, int64_t first, int64_t n
     return xfi_gamma(&format, 2.0 * (double)n + 8) * largest + 4.0 * (double)n * format.smallest;
 }
 
-/* own [d] and rounding [d] are scratch. */
-static void bound_sequence(double *E, const double *p, const double *U, double b,
-                           const xfi_settled *settled, const int64_t *leader, int64_t first,
-                           int64_t n, double *own, double *rounding) {
+/* The line's stored row, the places, and scratch. */
+typedef struct line_job {
+    const double *U; /* [d] */
+    double b;
+    const double *p; /* [T] */
+    const xfi_settled *settled;
+    const int64_t *leader; /* [T] */
+    double *own;           /* [d] */
+    double *rounding;      /* [d] */
+} line_job;
+
+static void bound_sequence(double *E, const line_job *job, int64_t first, int64_t n) {
+    const xfi_settled *settled = job->settled;
     int64_t d = settled->d;
     for (int64_t k = 0; k < d; k++)
-        rounding[k] = mean_rounding(settled, first, n, k);
+        job->rounding[k] = mean_rounding(settled, first, n, k);
     for (int64_t i = first; i < first + n; i++) {
-        const double *x = settled->x + leader[i] * d;
+        int64_t leader = job->leader[i];
         for (int64_t k = 0; k < d; k++)
-            own[k] = (settled->off[leader[i]] + rounding[k]) * INFLATE;
-        E[i] = bound_token(U, b, x, own, d, p[leader[i]]);
+            job->own[k] = (settled->off[leader] + job->rounding[k]) * INFLATE;
+        E[i] = bound_token(job->U, job->b, settled->x + leader * d, job->own, d, job->p[leader]);
     }
 }
 
@@ -123,11 +132,18 @@ void xfi_line_project(double *p, const xf_model *model, int64_t block, const xfi
 int xfi_line_bound(double *E, const double *p, const xf_model *model, int64_t block,
                    const xfi_settled *settled, const int64_t *leader, const xf_dataset *data) {
     int64_t d = model->d;
-    const double *U = model->ff_U + block * model->width * d;
     double *room = xfi_calloc2(2, d, sizeof(double));
-    for (int64_t j = 0; room != NULL && j < data->n_sequences; j++)
-        bound_sequence(E, p, U, model->ff_b[block * model->width], settled, leader,
-                       data->x_offsets[j], xfi_inputs_of(data, j), room, room + d);
+    if (room == NULL)
+        return 0;
+    line_job job = {.U = model->ff_U + block * model->width * d,
+                    .b = model->ff_b[block * model->width],
+                    .p = p,
+                    .settled = settled,
+                    .leader = leader,
+                    .own = room,
+                    .rounding = room + d};
+    for (int64_t j = 0; j < data->n_sequences; j++)
+        bound_sequence(E, &job, data->x_offsets[j], xfi_inputs_of(data, j));
     xfi_free(room);
-    return room != NULL;
+    return 1;
 }

@@ -4,7 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "construct/assemble.h"
+#include "construct/balance.h"
+#include "construct/copy_blocks.h"
 #include "construct/leaders.h"
 #include "construct/pooled.h"
 #include "construct/published_front.h"
@@ -49,6 +50,7 @@ typedef struct plan {
     xfi_published_facts facts; /* of the best model */
     miss miss;
     int place_bits;
+    int64_t n_front; /* blocks of the best model in front of the writer */
 } plan;
 
 static void remember(plan *p, miss next) {
@@ -67,7 +69,7 @@ static xf_status emit_blocks(xfi_published_front *front, const xfi_separation *s
     xf_model *m = &front->blocks;
     XFI_TRY(xf_model_new(m, first + n_moves + 1, q->d, XFI_WIDTH, error));
     if (separation->n_blocks > 0)
-        xfi_copy_blocks(m, &separation->blocks);
+        xfi_copy_blocks(m, 0, &separation->blocks);
     else
         m->ff_eta[0] = separation->scale;
     xfi_quantise_emit(q, m, separation->n_blocks);
@@ -86,16 +88,19 @@ static xf_status write_behind(plan *p, const xfi_published_front *front, xf_erro
     XFI_TRY(xfi_write_best(&p->best, &end, &p->writers, p->problem, error));
     if (p->best.model.n_blocks == 0)
         return XF_OK;
+    p->n_front = front->blocks.n_blocks;
     return xfi_published_front_measure(&p->facts, front, &p->best.model, p->problem->data, error);
 }
 
-static void remember_front(plan *p, const xfi_published_front *front) {
+static void remember_front(plan *p, const xfi_published_front *front, const xfi_quantised *q) {
     const xfi_logit_gap *least = &front->least;
     int64_t token = front->uncertain;
     if (token >= 0)
         remember(p, (miss){.kind = MISS_PLACE,
                            .sequence = xfi_sequence_of(p->problem->data, token),
-                           .token = token});
+                           .token = token,
+                           .found = ldexp(front->settled.off[token], -q->exponent - q->g),
+                           .needed = ldexp(2.0, -q->g)});
     else if (!xfi_published_front_is_proved(front))
         remember(p, (miss){MISS_COLLAPSE, least->sequence, least->token, least->rival, least->gap,
                            least->bound});
@@ -113,7 +118,7 @@ static xf_status try_front(plan *p, const xfi_separation *separation, const xfi_
         status = xfi_published_front_examine(&front, p->problem->data, error);
     }
     if (status == XF_OK) {
-        remember_front(p, &front);
+        remember_front(p, &front, q);
         if (xfi_published_front_is_proved(&front))
             status = write_behind(p, &front, error);
     }
@@ -229,11 +234,12 @@ static xf_status refuse(const plan *p, xf_error *error) {
             s, (long long)xfi_targets_of(data, m->sequence), (long long)data->n_targets,
             p->place_bits);
     case MISS_PLACE:
-        return xfi_fail_at(error, XF_ERR_INFEASIBLE, m->sequence, m->token - start,
-                           "rounding of the separation leaves the place of token %lld of sequence "
-                           "%lld uncertain by more than the slabs allow; spread the tokens, or use "
-                           "--construction pooled",
-                           token, s);
+        return xfi_fail_at(
+            error, XF_ERR_INFEASIBLE, m->sequence, m->token - start,
+            "the place of token %lld of sequence %lld is known to within %.3g of the "
+            "range only, where the slabs need %.3g (rounding of the separation); "
+            "spread or centre the tokens, or use --construction pooled",
+            token, s, m->found, m->needed);
     case MISS_COLLAPSE:
         return xfi_fail_at(
             error, XF_ERR_INFEASIBLE, m->sequence, m->token - start,
@@ -242,6 +248,9 @@ static xf_status refuse(const plan *p, xf_error *error) {
             "targets a sequence, or "
             "--construction pooled",
             token, s, m->found, other, m->needed);
+    case MISS_NONE:
+        return xfi_fail(error, XF_ERR_INFEASIBLE,
+                        "no way of separating the sequences was found; use --construction pooled");
     default:
         return xfi_fail(error, XF_ERR_INFEASIBLE,
                         "the tokens' offsets are too large against their range for binary64: "
@@ -249,11 +258,22 @@ static xf_status refuse(const plan *p, xf_error *error) {
     }
 }
 
+/* Balancing leaves every evaluation as it is, but not every bound. */
+static xf_status balance(plan *p, xf_error *error) {
+    const xf_build_options *options = p->problem->options;
+    xf_model *model = &p->best.model;
+    if (!options->balanced && options->optimise != XF_OPTIMISE_NORM)
+        return XF_OK;
+    xfi_balance(model, p->n_front, p->problem->data);
+    return xfi_published_measure(&p->facts, model, p->problem->data, error);
+}
+
 /* Scale the logits so that the temperature asked for is allowed. */
 static xf_status set_temperature(plan *p, xf_error *error) {
     const xfi_problem *problem = p->problem;
     xf_model *model = &p->best.model;
     xf_build_report *report = &p->best.report;
+    XFI_TRY(balance(p, error));
     xfi_published_facts facts = p->facts;
     double tau = problem->options->tau > 0 ? problem->options->tau : 1.0, alpha = 1.0;
     int wanted = problem->options->attention == XF_SOFTMAX && isfinite(facts.tau_max);
@@ -262,11 +282,12 @@ static xf_status set_temperature(plan *p, xf_error *error) {
         exponent += ldexp(facts.tau_max, exponent) < tau;
         alpha = ldexp(1.0, exponent > -500 ? exponent : -500);
     }
-    if (!(alpha * facts.tau_max >= tau) && wanted)
+    if (wanted && !(alpha * facts.tau_max >= tau && alpha * facts.largest_logit < 0x1p1000))
         return xfi_fail(error, XF_ERR_INFEASIBLE,
                         "tau = %g is too large: the logits would overflow", tau);
     for (int64_t b = 0; b < model->n_blocks; b++)
         model->sa_A.alpha[b] *= alpha;
+    report->margin = facts.margin;
     report->n_separations = facts.n_separations;
     report->collapse_margin = alpha * facts.collapse_margin;
     report->tau_max = alpha * facts.tau_max;

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "construct/copy_blocks.h"
 #include "construct/project_line.h"
 #include "construct/temperature.h"
 #include "core/model_shape.h"
@@ -62,16 +63,6 @@ static xf_status group_on_line(xfi_groups *out, double *p, const xfi_published_f
         status = xfi_groups_make(out, data, t, E, error);
     xfi_free(t);
     return status;
-}
-
-void xfi_copy_blocks(xf_model *out, const xf_model *from) {
-    xfi_weight_array old[XFI_N_WEIGHT_ARRAYS], new[XFI_N_WEIGHT_ARRAYS];
-    int n = xfi_model_arrays(from, old);
-    xfi_model_arrays(out, new);
-    for (int i = 0; i < n; i++) {
-        int64_t size = old[i].n_blocks * old[i].shape[0] * old[i].shape[1];
-        memcpy(new[i].values, old[i].values, (size_t)size * sizeof(double));
-    }
 }
 
 static xf_status name_phases(xf_model *model, const xfi_published_phases *phases, xf_error *error) {
@@ -134,7 +125,7 @@ xf_status xfi_published_certify(xfi_certificate *out, const void *self, double s
     if (status == XF_OK)
         status = xf_model_new(&out->blocks, last + 1, front->blocks.d, front->blocks.width, error);
     if (status == XF_OK) {
-        xfi_copy_blocks(&out->blocks, &front->blocks);
+        xfi_copy_blocks(&out->blocks, 0, &front->blocks);
         status = name_phases(&out->blocks, &front->phases, error);
     }
     if (status == XF_OK && xfi_line_emit(&out->blocks, last, axes.k1, front->line, sigma, shift)) {
@@ -190,6 +181,20 @@ static xf_status measure_groups(xfi_published_facts *out, const xfi_published_fr
     return status;
 }
 
+/* Of |x|^2 over all tokens, rounded up. */
+static double largest_square(const xfi_settled *settled) {
+    double largest = 0;
+    for (int64_t i = 0; i < settled->n; i++) {
+        double sum = 0;
+        for (int64_t k = 0; k < settled->d; k++) {
+            double x = fabs(settled->x[i * settled->d + k]) + settled->off[i];
+            sum += x * x;
+        }
+        largest = fmax(largest, sum);
+    }
+    return largest * (1 + 0x1p-30);
+}
+
 xf_status xfi_published_front_measure(xfi_published_facts *out, const xfi_published_front *front,
                                       const xf_model *model, const xf_dataset *data,
                                       xf_error *error) {
@@ -198,6 +203,7 @@ xf_status xfi_published_front_measure(xfi_published_facts *out, const xfi_publis
     if (p == NULL)
         return xfi_fail_memory(error);
     double alpha = model->sa_A.alpha[count_blocks(&front->phases) - 1];
+    out->largest_logit = alpha * largest_square(&front->settled);
     out->collapse_margin = alpha * (front->least.gap - front->least.bound) * (1 - 0x1p-50);
     xf_status status = measure_groups(out, front, model, data, p, error);
     out->tau_max *= alpha;

@@ -38,6 +38,7 @@ typedef struct xfi_published_facts {
     int64_t closest[2];
     double collapse_margin; /* lower bound of the least gap of logits; INFINITY if every n_j = 1 */
     double tau_max;         /* for the stored alpha; INFINITY: every temperature */
+    double largest_logit;   /* upper bound of |logits| and of the sums that lead to them */
 } xfi_published_facts;
 
 /* A model whose first blocks are those of `front`, which was examined. Errors: XF_ERR_MEMORY. */
@@ -49,9 +50,6 @@ xf_status xfi_published_front_measure(xfi_published_facts *out, const xfi_publis
  * XF_ERR_MEMORY. */
 xf_status xfi_published_measure(xfi_published_facts *out, const xf_model *model,
                                 const xf_dataset *data, xf_error *error);
-
-/* Copy the weights of all blocks of `from` over the first ones of `out`; d and width agree. */
-void xfi_copy_blocks(xf_model *out, const xf_model *from);
 
 /* Does the model begin with such a front end? */
 int xfi_has_published_front(const xf_model *model);

@@ -77,9 +77,8 @@ static int cells_hold(const xfi_cells *cells, const xf_dataset *data, const doub
             if (!(scaled >= 0 && scaled < ldexp(1.0, cells->b)))
                 return 0;
             int64_t cell = (int64_t)scaled;
-            const xfi_cell_group *found =
-                bsearch(&cell, cells->occupied, (size_t)cells->n_occupied, sizeof *cells->occupied,
-                        compare_to_cell);
+            const xfi_cell_group *found = bsearch(&cell, cells->occupied, (size_t)cells->n_occupied,
+                                                  sizeof *cells->occupied, compare_to_cell);
             if (found == NULL || found->sequence != j)
                 return 0;
             hits += !is_hit[found - cells->occupied];

@@ -18,8 +18,8 @@ typedef struct xfi_ramp {
 } xfi_ramp;
 
 typedef struct xfi_reading {
-    xfi_ramp ramp[XFI_B_MAX];  /* [b], highest bit first */
-    double front_norm;         /* squared norm of the front end below, balanced */
+    xfi_ramp ramp[XFI_B_MAX]; /* [b], highest bit first */
+    double front_norm;        /* squared norm of the front end below, balanced */
 } xfi_reading;
 
 /* The front end of `cells` that makes 2^-b t. Shares the vectors. */

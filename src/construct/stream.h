@@ -12,8 +12,8 @@
 int xfi_stream_exponent(int64_t i, int64_t count, int r);
 
 /* Rewrite blocks first .. first + count - 1 for such a stream; in front of the first it is at
- * 2^before of its scale (-r unless the block's eta is 0). U, W and eta are scaled; the attentions must
- * be linear (A = 0). Returns 0 if some weight is not a number of the format then; the model is
+ * 2^before of its scale (-r unless the block's eta is 0). U, W and eta are scaled; the attentions
+ * must be linear (A = 0). Returns 0 if some weight is not a number of the format then; the model is
  * spoilt. */
 int xfi_stream_grow(xf_model *model, const xfi_format *format, int64_t first, int64_t count,
                     int before, int r);

@@ -80,4 +80,4 @@ expect 2 verify m.safetensors a.txt
 err_is_one_line
 [ ! -e x.npz ]
 usage "build: unknown --writer 'quill': use grid, sorted, diamond, diamond-sorted, cube, cubeoff, offgrid or argmax" build a.npz -o m.safetensors --writer quill
-usage "build: unknown --front 'back': use plain, kinks, folds or displacement" build a.npz -o m.safetensors --front back
+usage "build: unknown --front 'back': use plain, kinks, folds, displacement or tree" build a.npz -o m.safetensors --front back

@@ -8,8 +8,8 @@
 typedef struct xft_cell_trial {
     int writer; /* index into the table */
     int small_norm;
-    int limited;   /* nonzero, with small_norm: within the published bound */
-    int kinks;     /* nonzero: a front end with kinks */
+    int limited; /* nonzero, with small_norm: within the published bound */
+    int kinks;   /* nonzero: a front end with kinks */
     xf_dtype dtype;
     uint64_t seed; /* of the construction */
     int n_orders;
@@ -30,8 +30,7 @@ typedef struct xft_cell_verdict {
     double norm;
 } xft_cell_verdict;
 
-void xft_cell_trial_run(xft_cell_verdict *out, const xft_cell_trial *trial,
-                        const xf_dataset *data);
+void xft_cell_trial_run(xft_cell_verdict *out, const xft_cell_trial *trial, const xf_dataset *data);
 
 /* As xft_orders_agree, but with hardmax only. */
 int xft_hardmax_orders_agree(char *text, const xf_model *model, const xf_dataset *data,

@@ -203,7 +203,10 @@ void xft_published_trial_run(xft_published_verdict *out, const xft_published_tri
     *out = (xft_published_verdict){0};
     xf_model model;
     xf_error error = {0};
-    xf_build_options options = {.construction = XF_PUBLISHED, .threads = 1, .seed = trial->seed};
+    xf_build_options options = {.construction = XF_PUBLISHED,
+                                .threads = 1,
+                                .balanced = trial->balanced,
+                                .seed = trial->seed};
     xf_status status =
         xft_build_published(&model, data, &options, trial->first_stage, &out->report, &error);
     if (status != XF_OK) {

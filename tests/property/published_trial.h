@@ -11,6 +11,7 @@ enum { XFT_PUBLISHED_TEXT = 1024 };
 typedef struct xft_published_trial {
     xfi_stage first_stage; /* XFI_STAGE_NONE: as xf_build does */
     int may_refuse;
+    int balanced;       /* neurons rescaled */
     int n_orders;       /* of summation, with and without FMA, by each attention */
     int n_temperatures; /* from 1e-8 tau_max to tau_max */
     int rational;       /* nonzero: exact arithmetic too */

@@ -22,8 +22,8 @@ static const xft_family families[] = {
      .d_max = 12},
     {.name = "floats, wide",
      .inputs = XFT_X_GAUSSIAN | XFT_X_UNIFORM | XFT_X_VOCABULARY,
-     .targets = XFT_Y_FULL | XFT_Y_ZEROS | XFT_Y_MIXED | XFT_Y_POWERS | XFT_Y_ODD |
-                XFT_Y_ZERO_COLUMN,
+     .targets =
+         XFT_Y_FULL | XFT_Y_ZEROS | XFT_Y_MIXED | XFT_Y_POWERS | XFT_Y_ODD | XFT_Y_ZERO_COLUMN,
      .d_min = 5,
      .d_max = 16},
     {.name = "floats",

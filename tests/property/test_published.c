@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-static int run_from(xfi_stage first_stage, int n_orders) {
+static int run_from(xfi_stage first_stage, int n_orders, int balanced) {
     int n = 0, n_failed = 0;
     const xft_adversary *list = xft_adversaries(&n);
     for (int i = 0; i < n; i++) {
@@ -20,6 +20,7 @@ static int run_from(xfi_stage first_stage, int n_orders) {
         xft_published_verdict verdict;
         xft_published_trial trial = {.first_stage = first_stage,
                                      .may_refuse = first_stage != XFI_STAGE_NONE,
+                                     .balanced = balanced,
                                      .n_orders = n_orders,
                                      .n_temperatures = 17,
                                      .rational = 1,
@@ -39,29 +40,33 @@ static int run_from(xfi_stage first_stage, int n_orders) {
 
 static void as_built(void **state) {
     (void)state;
-    assert_int_equal(run_from(XFI_STAGE_NONE, 24), 0);
+    assert_int_equal(run_from(XFI_STAGE_NONE, 24, 0), 0);
+}
+
+static void balanced(void **state) {
+    (void)state;
+    assert_int_equal(run_from(XFI_STAGE_NONE, 6, 1), 0);
 }
 
 static void pooling_first(void **state) {
     (void)state;
-    assert_int_equal(run_from(XFI_STAGE_POOL, 6), 0);
+    assert_int_equal(run_from(XFI_STAGE_POOL, 6, 0), 0);
 }
 
 static void kinks_first(void **state) {
     (void)state;
-    assert_int_equal(run_from(XFI_STAGE_KINKS, 6), 0);
+    assert_int_equal(run_from(XFI_STAGE_KINKS, 6, 0), 0);
 }
 
 static void tree_first(void **state) {
     (void)state;
-    assert_int_equal(run_from(XFI_STAGE_TREE, 6), 0);
+    assert_int_equal(run_from(XFI_STAGE_TREE, 6, 0), 0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_built),
-        cmocka_unit_test(pooling_first),
-        cmocka_unit_test(kinks_first),
+        cmocka_unit_test(as_built),      cmocka_unit_test(balanced),
+        cmocka_unit_test(pooling_first), cmocka_unit_test(kinks_first),
         cmocka_unit_test(tree_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

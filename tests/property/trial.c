@@ -57,9 +57,13 @@ static int check_model(xft_verdict *v, const xft_trial *trial, const xf_dataset 
         return fail(v, XFT_BAD_MODEL, "model check: %s", error.message);
     if (m->d != data->d || m->width != 4 || m->dtype != trial->build.dtype ||
         m->attention != trial->build.attention || m->n_sequences != data->n_sequences ||
-        m->n_targets != data->n_targets || m->n_tokens != data->n_tokens ||
-        m->tau_max != INFINITY || m->sa_A.full != NULL || m->sa_V.full != NULL)
+        m->n_targets != data->n_targets || m->n_tokens != data->n_tokens || m->sa_A.full != NULL ||
+        m->sa_V.full != NULL)
         return fail(v, XFT_BAD_MODEL, "the model does not describe this data set");
+    if (strcmp(v->report.writer, "argmax") == 0) /* for hardmax only, by its nature */
+        return m->tau_max == 0.0 ? 1 : fail(v, XFT_BAD_MODEL, "tau_max %g", m->tau_max);
+    if (m->tau_max != INFINITY)
+        return fail(v, XFT_BAD_MODEL, "tau_max %g", m->tau_max);
     for (int64_t b = 0; b < m->n_blocks; b++)
         for (int64_t k = 0; k < m->d; k++)
             if (m->sa_A.alpha[b] != 0.0 || m->sa_A.left[b * m->d + k] != 0.0)
@@ -78,10 +82,21 @@ static int is_sorted(const xf_build_report *report) {
     return strstr(report->writer, "sorted") != NULL;
 }
 
-/* Behind cells: the cube's writers give every occupied cell a gate, and there are M to T of these. */
-static void cube_depth(int64_t depth[2], const xf_dataset *data, const xf_model *m, int64_t per_block,
-                       int64_t rest) {
-    rest += 1 + count_phase(m, "quantise") + count_phase(m, "square");
+/* Blocks in front of the writer's. */
+static int64_t count_front(const xf_model *m) {
+    static const char *const writers[] = {"quantise", "route", "code", "write", "constant"};
+    for (int64_t i = 0; i < m->n_phases; i++)
+        for (int w = 0; w < 5; w++)
+            if (strncmp(m->phases[i].name, writers[w], strlen(writers[w])) == 0)
+                return m->phases[i].first;
+    return m->n_blocks;
+}
+
+/* Behind cells: the cube's writers give every occupied cell a gate, and there are M to T of these.
+ */
+static void cube_depth(int64_t depth[2], const xf_dataset *data, const xf_model *m,
+                       int64_t per_block, int64_t rest) {
+    rest += count_phase(m, "quantise") + count_phase(m, "square");
     depth[0] = (data->n_targets + per_block - 1) / per_block + rest;
     depth[1] = (data->n_tokens + per_block - 1) / per_block + rest;
 }
@@ -91,21 +106,43 @@ static void cube_depth(int64_t depth[2], const xf_dataset *data, const xf_model 
 static void promised_depth(int64_t depth[2], const xf_build_report *report, const xf_dataset *data,
                            const xf_model *m) {
     int64_t M = data->n_targets, half = (M + 1) / 2;
-    int64_t more = report->n_folds + report->extra_blocks + count_phase(m, "scale");
+    int64_t rest = count_front(m) + report->extra_blocks + count_phase(m, "scale");
     if (strcmp(report->writer, "constant") == 0) {
         depth[0] = depth[1] = 1;
+    } else if (strcmp(report->writer, "argmax") == 0) {
+        depth[0] = depth[1] = (M + 3) / 4 + 2;
     } else if (strncmp(report->writer, "diamond", 7) == 0) {
-        int64_t rest = 2 + count_phase(m, "quantise") + more;
-        rest += is_sorted(report) ? half + 1 : 0;
+        rest += 1 + count_phase(m, "quantise") + (is_sorted(report) ? half + 1 : 0);
         depth[0] = (M + 3) / 4 + rest;
         depth[1] = (M + data->n_sequences + 3) / 4 + rest;
     } else if (strcmp(report->writer, "cube") == 0) {
-        cube_depth(depth, data, m, 4, more);
+        cube_depth(depth, data, m, 4, rest);
     } else if (strcmp(report->writer, "cubeoff") == 0 || strcmp(report->writer, "offgrid") == 0) {
-        cube_depth(depth, data, m, 2, more + 1);
+        cube_depth(depth, data, m, 2, rest + 1);
     } else {
-        depth[0] = depth[1] = (is_sorted(report) ? 2 * half : half) + 2 + more;
+        depth[0] = depth[1] = (is_sorted(report) ? 2 * half : half) + 1 + rest;
     }
+}
+
+/* One block, and one more for each fold; displacement takes as many as it needs. */
+static int check_front(xft_verdict *v, const xf_model *m) {
+    const char *front = v->report.front;
+    int counted =
+        strcmp(front, "plain") == 0 || strcmp(front, "kinks") == 0 || strcmp(front, "folds") == 0;
+    if (counted && count_front(m) != 1 + v->report.n_folds)
+        return fail(v, XFT_BAD_DEPTH, "front end %s takes %lld blocks and has %lld folds", front,
+                    (long long)count_front(m), (long long)v->report.n_folds);
+    return 1;
+}
+
+static int check_asked(xft_verdict *v, const xf_build_options *asked) {
+    const xf_build_report *r = &v->report;
+    int free_front = strcmp(r->writer, "constant") == 0 || strcmp(r->writer, "argmax") == 0;
+    if ((asked->front == NULL || free_front || strcmp(asked->front, r->front) == 0) &&
+        (asked->writer == NULL || strcmp(asked->writer, r->writer) == 0))
+        return 1;
+    return fail(v, XFT_BAD_DEPTH, "not what was asked for: front end %s, writer %s", r->front,
+                r->writer);
 }
 
 static int check_bounds(xft_verdict *v, const xft_trial *trial, const xf_dataset *data,
@@ -127,24 +164,19 @@ static int check_depth(xft_verdict *v, const xft_trial *trial, const xf_dataset 
     const xf_build_report *r = &v->report;
     int64_t promised[2], half = (data->n_targets + 1) / 2;
     promised_depth(promised, r, data, m);
-    if (m->n_blocks < promised[0] || m->n_blocks > promised[1] || r->extra_blocks < 0 ||
-        r->n_folds < 0)
+    int free_depth = trial->build.optimise == XF_OPTIMISE_NORM;
+    if ((m->n_blocks < promised[0] || m->n_blocks > promised[1] || r->extra_blocks < 0) &&
+        !free_depth)
         return fail(v, XFT_BAD_DEPTH,
                     "%lld blocks, but the report (%s, %lld folds, %lld extra) means %lld to %lld",
                     (long long)m->n_blocks, r->writer, (long long)r->n_folds,
                     (long long)r->extra_blocks, (long long)promised[0], (long long)promised[1]);
-    if (!check_bounds(v, trial, data, m))
+    if (!check_bounds(v, trial, data, m) || !check_front(v, m) || !check_asked(v, &trial->build))
         return 0;
     int64_t most = (trial->on_grid ? half + 2 : 2 * half + 3) + r->n_folds;
     if (trial->regular && m->n_blocks > most)
         return fail(v, XFT_BAD_DEPTH, "%lld blocks, promised are %lld", (long long)m->n_blocks,
                     (long long)most);
-    const xf_build_options *asked = &trial->build;
-    int constant = strcmp(r->writer, "constant") == 0;
-    if ((asked->front != NULL && !constant && strcmp(asked->front, r->front) != 0) ||
-        (asked->writer != NULL && strcmp(asked->writer, r->writer) != 0))
-        return fail(v, XFT_BAD_DEPTH, "not what was asked for: front end %s, writer %s", r->front,
-                    r->writer);
     if (trial->on_grid && is_sorted(r))
         return fail(v, XFT_BAD_DEPTH, "writer %s where the grid serves", r->writer);
     return 1;
@@ -163,7 +195,9 @@ static int check_margin(xft_verdict *v, const xf_dataset *data, const xf_model *
                         (long long)r->margin_sequence[i]);
     if (xf_inspect(&found, m, data, &error) != XF_OK)
         return fail(v, XFT_BAD_MODEL, "inspect: %s", error.message);
-    if (!found.has_margin || found.margin != r->margin || found.blocks != m->n_blocks)
+    int has_margin = strcmp(r->writer, "argmax") != 0;
+    if (found.has_margin != has_margin || (has_margin && found.margin != r->margin) ||
+        found.blocks != m->n_blocks)
         return fail(v, XFT_BAD_MODEL, "built with margin %g, inspected as %g", r->margin,
                     found.margin);
     return 1;
@@ -193,7 +227,7 @@ static int check_engines(xft_verdict *v, const xf_model *model, const xf_dataset
         if (!verify_on(v, model, data, &options, XFT_BAD_ENGINE))
             return 0;
         options.attention = XF_SOFTMAX;
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 3 && model->tau_max > 0; i++) {
             options.tau = taus[i];
             if (!verify_on(v, model, data, &options, XFT_BAD_ENGINE))
                 return 0;
@@ -227,7 +261,7 @@ int xft_orders_agree(char *text, const xf_model *model, const xf_dataset *data,
         xft_shuffle how = {.seed = xfi_rng_bits(&rng),
                            .fma = i % 3,
                            .override_attention = 1,
-                           .attention = i / 3 % 2 ? XF_SOFTMAX : XF_HARDMAX,
+                           .attention = i / 3 % 2 && model->tau_max > 0 ? XF_SOFTMAX : XF_HARDMAX,
                            .tokens_per_order = i / 2 % 2 ? 1 : 0,
                            .values_first = i % 2};
         how.tau = pow(10.0, 6 * xfi_rng_uniform(&rng) - 3);
@@ -338,9 +372,9 @@ void xft_trial_run(xft_verdict *out, const xft_trial *trial, const xf_dataset *d
     }
     out->n_blocks = model.n_blocks;
     int ok = !trial->must_refuse || fail(out, XFT_BAD_REFUSAL, "built, but must be refused");
-    ok = ok && check_model(out, trial, data, &model) && check_depth(out, trial, data, &model) &&
-         check_margin(out, data, &model) && check_engines(out, &model, data) &&
+    ok = ok && check_model(out, trial, data, &model) && check_engines(out, &model, data) &&
          check_rational(out, &model, data) && check_orders(out, trial, &model, data) &&
+         check_depth(out, trial, data, &model) && check_margin(out, data, &model) &&
          (!trial->rebuild || check_rebuild(out, trial, &model, data)) &&
          (trial->directory == NULL || check_file(out, trial, &model, data));
     (void)ok;

@@ -247,7 +247,7 @@ static void make_anisotropic(xf_dataset *out, const xft_adversary *self) {
 
 /* Three sequences in the plane: m = 2, 1, 1, sharing tokens. */
 static void make_figure(xf_dataset *out, const xft_adversary *self) {
-    static const double a[2] = {0, 0}, b[2] = {1, 0}, c[2] = {0, 1};
+    static const double a[MOST_D] = {0, 0}, b[MOST_D] = {1, 0}, c[MOST_D] = {0, 1};
     writer *w = begin(self);
     add(w, a, 1);
     add(w, b, 1);

@@ -86,7 +86,7 @@ static void refuses_sums_beyond_2_to_53(void **state) {
     xf_model m;
     xfi_settled s;
     make(&m, &s, 1);
-    s.x[3] = 0x1p43 - 1; /* in units of G: just below 2^53 */
+    s.x[3] = 0x1p43 - 0x1p10; /* 2^53 G less what the neurons add and take away again */
     s.off[1] = 0;
     assert_int_equal(run(&m, &s), -1);
     end(&m, &s);
