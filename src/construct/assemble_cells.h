@@ -13,7 +13,8 @@ typedef struct xfi_writer_options {
 /* What a model costs, known before it is built. */
 typedef struct xfi_forecast {
     int64_t blocks;
-    double norm; /* squared, when balanced (balance.h) */
+    double norm;   /* squared, when balanced (balance.h) */
+    char why[160]; /* why not, if the writer refuses */
 } xfi_forecast;
 
 /* Everything that goes into a model behind cells. */

@@ -121,10 +121,9 @@ const xfi_cell_writer *xfi_cell_writers(int *n) {
 xf_status xfi_cell_writer_run(const xfi_cell_writer *writer, xf_model *out, xfi_forecast *forecast,
                               int *feasible, const xfi_cells *cells, const xfi_writers *choices,
                               const xfi_problem *problem, const xfi_writer_options *options,
-                              char why[WHY], xf_error *error) {
-    char scratch[WHY];
+                              xf_error *error) {
+    char *why = forecast->why;
     xfi_assembly job = {.cells = cells, .problem = problem, .options = *options};
-    why = why != NULL ? why : scratch;
     job.axes = writer->sorted ? choices->sorted.axes : choices->grid.axes;
     *feasible = writer->fits(cells, choices, problem, why);
     if (!*feasible)

@@ -24,11 +24,11 @@ typedef struct xfi_cell_writer {
 /* The table, shallowest first as a rule; *n gets their number. */
 const xfi_cell_writer *xfi_cell_writers(int *n);
 
-/* Does the writer fit; if so plan with it, and build unless `out` is NULL. *feasible and `why`
- * [160] (may be NULL) tell. Errors: XF_ERR_MEMORY. */
+/* Does the writer fit; if so plan with it, and build unless `out` is NULL. *feasible tells, and
+ * forecast->why. Errors: XF_ERR_MEMORY. */
 xf_status xfi_cell_writer_run(const xfi_cell_writer *writer, xf_model *out, xfi_forecast *forecast,
                               int *feasible, const xfi_cells *cells, const xfi_writers *choices,
                               const xfi_problem *problem, const xfi_writer_options *options,
-                              char why[160], xf_error *error);
+                              xf_error *error);
 
 #endif

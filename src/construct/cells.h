@@ -1,6 +1,6 @@
 /* Cells: a front end whose numbers t lie in (0, 2^b), certified to stay away from the
  * integers, so that floor(t) is known and can be read off exactly, bit by bit.
- * docs/theory.md, T-cells. */
+ * docs/writers.md, T-cells. */
 #ifndef XFI_CONSTRUCT_CELLS_H
 #define XFI_CONSTRUCT_CELLS_H
 

@@ -173,9 +173,13 @@ static int plan_jobs(planner *p) {
  * stay below 2^p of them. The edges a +- h are numbers of the format. */
 static int routing_fits(const xfi_diamond *diamond, double largest_d, const xfi_format *format) {
     double g = 1.0;
+    if (!(diamond->a < 0x1p50)) /* beyond, a and a +- h themselves may be rounded */
+        return 0;
     for (int side = 0; side < 2; side++) {
         double h = side ? diamond->h : -diamond->h, edge = diamond->a + h;
         if (!exact_difference(diamond->a, -h, format)) /* also where a itself was rounded */
+            return 0;
+        if (!xfi_representable(format, edge))
             return 0;
         if (edge != 0.0)
             g = fmin(g, ldexp(1.0, xfi_lowest_bit(edge)));
@@ -208,8 +212,8 @@ static void set_middle(xfi_diamond *out, const xfi_cells *cells, int64_t below, 
         out->a = (double)cells->at[0].low - 0.5;
         return;
     }
-    int64_t sum = cells->at[below - 1].high + cells->at[below].low;
-    out->a = (double)(sum / 2) + (wide && sum % 2 == 0 ? 0.0 : 0.5);
+    int64_t sum = cells->at[below - 1].high + cells->at[below].low, whole = sum / 2;
+    out->a = (double)whole + (wide && sum % 2 == 0 ? 0.0 : 0.5);
     if (wide)
         out->h = ldexp(1.0, xfi_exponent((double)gap_below(cells, below)) - 1);
 }

@@ -1,6 +1,6 @@
 /* The diamond writer: a quarter of a block per target. Cells are laid on the edge of a
  * diamond in the plane (k1, k2), so that each lane has two ends and each end one gate a block.
- * docs/theory.md, T-diamond. Numeric class: exact in any order. */
+ * docs/writers.md, T-diamond. Numeric class: exact in any order. */
 #ifndef XFI_CONSTRUCT_DIAMOND_H
 #define XFI_CONSTRUCT_DIAMOND_H
 

@@ -159,6 +159,11 @@ static int activate(const layer *l, const double *x, double off, double *r) {
         signed_sum sum = inputs;
         add(&sum, l->b[i]);
         double a = sum.positive - sum.negative, spread = l->norm[i] * off;
+        if (l->norm[i] == 0.0) { /* 1 or unused: nothing is summed */
+            r[i] = l->b[i];
+            mask |= (l->b[i] > 0) << i;
+            continue;
+        }
         if (!(sum.positive + spread < l->limit) || !(sum.negative + spread < l->limit) ||
             fabs(a) < spread)
             return -1;

@@ -106,13 +106,19 @@ static int wants_lanes(const plan *p) {
            xfi_problem_wants_writer(p->problem, "sorted");
 }
 
+/* Up to so many targets the lanes serve: they are about as shallow, and their depth is a function
+ * of M alone, not of how many bits tell the cells apart. */
+enum { FEW_TARGETS = 80 };
+
 /* Do writers on cells have a chance to be better than what there is? */
 static int cells_pay(const plan *p) {
     const xf_dataset *data = p->problem->data;
     int64_t least = (data->n_targets + 3) / 4 + 3;
     if (data->d < 2)
         return 0;
-    return p->best.small_norm || p->best.model.n_blocks == 0 || p->best.model.n_blocks > least;
+    if (p->best.small_norm || p->best.model.n_blocks == 0)
+        return 1;
+    return data->n_targets > FEW_TARGETS && p->best.model.n_blocks > least;
 }
 
 /* The cube needs two bits. */

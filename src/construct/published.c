@@ -54,10 +54,10 @@ typedef struct plan {
 } plan;
 
 static void remember(plan *p, miss next) {
-    int better =
-        next.kind > p->miss.kind ||
-        (next.kind == p->miss.kind && next.found * p->miss.needed > p->miss.found * next.needed);
-    if (better)
+    int closer = next.found * p->miss.needed > p->miss.found * next.needed;
+    if (next.kind == MISS_PLACE) /* the one where less would be better */
+        closer = !closer;
+    if (next.kind > p->miss.kind || (next.kind == p->miss.kind && closer))
         p->miss = next;
 }
 

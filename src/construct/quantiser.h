@@ -1,5 +1,5 @@
 /* The quantiser: b blocks that read floor(t) off t, highest bit first, exactly.
- * docs/theory.md, T-quantiser. Numeric class: exact in any order, whatever the rounding of
+ * docs/writers.md, T-quantiser. Numeric class: exact in any order, whatever the rounding of
  * t within its certificate. */
 #ifndef XFI_CONSTRUCT_QUANTISER_H
 #define XFI_CONSTRUCT_QUANTISER_H

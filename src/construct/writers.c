@@ -203,7 +203,7 @@ static xf_status try_cell_writer(xfi_best *best, const xfi_cell_writer *writer,
     xfi_forecast forecast;
     int feasible = 0;
     XFI_TRY(xfi_cell_writer_run(writer, NULL, &forecast, &feasible, cells, writers, problem,
-                                &options, NULL, error));
+                                &options, error));
     if (!feasible || forecast.blocks > options.max_blocks)
         return XF_OK;
     xfi_best_note(best, front, writer->name, forecast.blocks, forecast.norm);
@@ -212,7 +212,7 @@ static xf_status try_cell_writer(xfi_best *best, const xfi_cell_writer *writer,
         return XF_OK;
     xf_model model;
     XFI_TRY(xfi_cell_writer_run(writer, &model, &forecast, &feasible, cells, writers, problem,
-                                &options, NULL, error));
+                                &options, error));
     if (!feasible)
         return XF_OK;
     xfi_made made = {.front = front,

@@ -147,21 +147,20 @@ static void write_cells(xft_cell_verdict *v, const xft_cell_trial *trial,
     xf_model model;
     xfi_forecast forecast = {0}, before = {0};
     int feasible = 0, planned = 0;
-    char why[160] = "";
     xfi_writer_options options = {.small_norm = trial->small_norm};
     if (trial->limited)
         options.max_blocks = xf_published_bound(data->n_sequences, data->n_targets, XF_HARDMAX);
-    if (xfi_cell_writer_run(writer, NULL, &before, &planned, cells, choices, problem, &options, why,
+    if (xfi_cell_writer_run(writer, NULL, &before, &planned, cells, choices, problem, &options,
                             &error) != XF_OK ||
         xfi_cell_writer_run(writer, &model, &forecast, &feasible, cells, choices, problem, &options,
-                            why, &error) != XF_OK) {
+                            &error) != XF_OK) {
         bad(v, "%s", error.message);
         return;
     }
     if (!feasible) {
         v->stage = XFT_CELL_REFUSED;
-        snprintf(v->text, sizeof v->text, "%s", why);
-        if (why[0] == '\0')
+        snprintf(v->text, sizeof v->text, "%s", forecast.why);
+        if (forecast.why[0] == '\0')
             bad(v, "refused without a word");
         return;
     }

@@ -54,11 +54,11 @@ static const xfi_cell_writer *named(const char *name) {
     return NULL;
 }
 
-static int runs(const scene *s, const char *name, xfi_forecast *forecast, char why[160]) {
+static int runs(const scene *s, const char *name, xfi_forecast *forecast) {
     const xfi_writer_options options = {0};
     int feasible = 0;
     assert_int_equal(xfi_cell_writer_run(named(name), NULL, forecast, &feasible, &s->cells,
-                                         &s->choices, &s->problem, &options, why, NULL),
+                                         &s->choices, &s->problem, &options, NULL),
                      XF_OK);
     return feasible;
 }
@@ -73,14 +73,13 @@ static void depths_are_the_formulas(void **state) {
                                       .grid = XF_GRID_F32};
     scene s;
     xfi_forecast f;
-    char why[160];
     set_up(&s, &what, 2);
     int b = s.cells.b;
-    assert_true(runs(&s, "cube", &f, why) && f.blocks == 10 + b + 1);
-    assert_true(runs(&s, "diamond", &f, why) && f.blocks == 10 + b + 2);
-    assert_true(runs(&s, "cubeoff", &f, why) && f.blocks == 20 + b + 2);
-    assert_true(runs(&s, "offgrid", &f, why) && f.blocks == 20 + b + 3);
-    assert_true(runs(&s, "diamond-sorted", &f, why) && f.blocks == 10 + 20 + b + 3);
+    assert_true(runs(&s, "cube", &f) && f.blocks == 10 + b + 1);
+    assert_true(runs(&s, "diamond", &f) && f.blocks == 10 + b + 2);
+    assert_true(runs(&s, "cubeoff", &f) && f.blocks == 20 + b + 2);
+    assert_true(runs(&s, "offgrid", &f) && f.blocks == 20 + b + 3);
+    assert_true(runs(&s, "diamond-sorted", &f) && f.blocks == 10 + 20 + b + 3);
     tear_down(&s);
 }
 
@@ -90,22 +89,21 @@ static void refusals_say_why(void **state) {
         .kind = "gaussian", .n_sequences = 40, .d = 3, .m_min = 1, .m_max = 1};
     scene s;
     xfi_forecast f;
-    char why[160];
     set_up(&s, &narrow, 2);
-    assert_false(runs(&s, "cube", &f, why));
-    assert_non_null(strstr(why, "coordinates for cells of"));
-    assert_false(runs(&s, "diamond", &f, why));
-    assert_non_null(strstr(why, "off the grid"));
-    assert_false(runs(&s, "offgrid", &f, why));
-    assert_non_null(strstr(why, "four coordinates"));
-    assert_true(runs(&s, "diamond-sorted", &f, why));
+    assert_false(runs(&s, "cube", &f));
+    assert_non_null(strstr(f.why, "coordinates for cells of"));
+    assert_false(runs(&s, "diamond", &f));
+    assert_non_null(strstr(f.why, "off the grid"));
+    assert_false(runs(&s, "offgrid", &f));
+    assert_non_null(strstr(f.why, "four coordinates"));
+    assert_true(runs(&s, "diamond-sorted", &f));
     tear_down(&s);
     const xf_generate_options full = {
         .kind = "gaussian", .n_sequences = 40, .d = 14, .m_min = 1, .m_max = 1};
     set_up(&s, &full, 2);
-    assert_false(runs(&s, "cube", &f, why));
-    assert_non_null(strstr(why, "too many bits"));
-    assert_true(runs(&s, "cubeoff", &f, why));
+    assert_false(runs(&s, "cube", &f));
+    assert_non_null(strstr(f.why, "too many bits"));
+    assert_true(runs(&s, "cubeoff", &f));
     tear_down(&s);
 }
 
@@ -124,15 +122,14 @@ static void small_norms_stay_within_the_limit(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         xfi_forecast deep = {0}, small = {0}, limited = {0};
         int feasible = 0;
-        char why[160];
         xfi_writer_options options = {.small_norm = 1};
-        assert_true(runs(&s, names[i], &deep, why));
+        assert_true(runs(&s, names[i], &deep));
         xfi_cell_writer_run(named(names[i]), NULL, &small, &feasible, &s.cells, &s.choices,
-                            &s.problem, &options, why, NULL);
+                            &s.problem, &options, NULL);
         assert_true(feasible && small.norm < deep.norm / 4 && small.blocks > deep.blocks);
         options.max_blocks = deep.blocks + 2;
         xfi_cell_writer_run(named(names[i]), NULL, &limited, &feasible, &s.cells, &s.choices,
-                            &s.problem, &options, why, NULL);
+                            &s.problem, &options, NULL);
         assert_true(feasible && limited.blocks <= deep.blocks + 2);
         assert_true(limited.norm >= small.norm && limited.norm <= deep.norm);
     }
@@ -156,7 +153,7 @@ static void memory_may_run_out_anywhere(void **state) {
             int feasible = 0;
             xfi_alloc_limit(allowed);
             status = xfi_cell_writer_run(&table[i % n], &model, &forecast, &feasible, &s.cells,
-                                         &s.choices, &s.problem, &options, NULL, NULL);
+                                         &s.choices, &s.problem, &options, NULL);
             xfi_alloc_limit(-1);
             assert_true(status == XF_OK || status == XF_ERR_MEMORY);
             assert_true(allowed < 10000);
