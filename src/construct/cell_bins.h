@@ -7,21 +7,21 @@
 /* A run of sequences, in the order of line a. */
 typedef struct xfi_cell_run {
     int64_t first;
-    int64_t last;   /* one behind */
+    int64_t last; /* one behind */
     int64_t groups;
     int64_t offset; /* in bins */
 } xfi_cell_run;
 
 typedef struct xfi_cell_bins {
     const xfi_two_lines *lines;
-    const int64_t *order;  /* [n] sequences along a */
-    const int64_t *cut;    /* [n] cut[i]: the largest k <= i with a permitted cut before order[k] */
-    int64_t zero;          /* cut here in any case: order[zero] is the first above 0 */
+    const int64_t *order; /* [n] sequences along a */
+    const int64_t *cut;   /* [n] cut[i]: the largest k <= i with a permitted cut before order[k] */
+    int64_t zero;         /* cut here in any case: order[zero] is the first above 0 */
     double span;
-    double width;  /* of a bin, a power of two */
-    int64_t n;     /* bins of t: span / width */
-    int64_t step;  /* offsets are multiples of so many bins */
-    int32_t *low;  /* [groups] bins of the inflated intervals, relative to b = 0, owned */
+    double width; /* of a bin, a power of two */
+    int64_t n;    /* bins of t: span / width */
+    int64_t step; /* offsets are multiples of so many bins */
+    int32_t *low; /* [groups] bins of the inflated intervals, relative to b = 0, owned */
     int32_t *high;
 } xfi_cell_bins;
 

@@ -115,8 +115,7 @@ static void make_attempt(attempt *a, const planner *p, double ratio) {
     *a = (attempt){.runs = xfi_calloc(p->lines->n + 1, sizeof(xfi_cell_run))};
     if (a->runs == NULL)
         return;
-    xfi_cell_bins bins = {
-        .lines = p->lines, .order = p->order, .cut = p->cut, .zero = p->zero};
+    xfi_cell_bins bins = {.lines = p->lines, .order = p->order, .cut = p->cut, .zero = p->zero};
     int exponent = xfi_exponent(ratio * p->range);
     a->span = bins.span =
         ldexp(1.0, ldexp(1.0, exponent) < ratio * p->range ? exponent + 1 : exponent);

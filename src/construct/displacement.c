@@ -169,8 +169,7 @@ static xf_status emit_stages(emitter *e, const xfi_displacement *d, double sigma
     XFI_TRY(xfi_model_add_phase(e->model, XFI_PHASE_POOLING, first, error));
     for (int s = 0; s < d->n_stages; s++) {
         XFI_TRY(emit_stage(e, d, s, sigma, shift, axes[s], first, error));
-        XFI_TRY(
-            xfi_model_add_phase(e->model, names[s], d->stage[s].lanes.n_steps, error));
+        XFI_TRY(xfi_model_add_phase(e->model, names[s], d->stage[s].lanes.n_steps, error));
         first += d->stage[s].lanes.n_steps;
     }
     return XF_OK;

@@ -32,7 +32,7 @@ typedef struct xfi_displacement_stage {
 
 typedef struct xfi_displacement {
     xfi_displacement_shape shape;
-    xfi_scalar local; /* phi; unused for single */
+    xfi_scalar local;  /* phi; unused for single */
     xfi_scalar pooled; /* b; unused for each */
     xfi_scalar cells;  /* a */
     double K;          /* shared: a power of two */

@@ -1,4 +1,5 @@
-/* Stages for given scalars. Everything starts from the certified balls of the blocks made so far. */
+/* Stages for given scalars. Everything starts from the certified balls of the blocks made so far.
+ */
 #include "construct/displacement_stages.h"
 
 #include "base/alloc.h"
@@ -139,7 +140,8 @@ static xf_status make_lanes(xfi_lanes *out, int *found, const site *s, int from,
     *found = 0;
     xf_status status = XF_OK;
     if (apart)
-        status = xfi_lanes_make(out, found, &groups, &placing, &written, &s->problem->format, error);
+        status =
+            xfi_lanes_make(out, found, &groups, &placing, &written, &s->problem->format, error);
     xfi_groups_clear(&groups);
     return status;
 }

@@ -84,8 +84,7 @@ static xfi_ball pooled_term(const pool_view *pool, const xfi_ball *a, const xfi_
     double rounding = xfi_gamma(format, count + 3) * gain * (absolute / count);
     double underflow = (gain + fabs(pool->left) + 1) * (count + 2) * format->smallest;
     underflow += xfi_beyond(format, others) + xfi_beyond(format, absolute) +
-                 xfi_beyond(format, gain * absolute) +
-                 xfi_beyond(format, pool->right * absolute);
+                 xfi_beyond(format, gain * absolute) + xfi_beyond(format, pool->right * absolute);
     double inflate = 1.0 + (count + 8) * 0x1p-52; /* of these sums themselves */
     term.error = (gain * (errors / count) + rounding + underflow) * inflate * XFI_INFLATE;
     return term;

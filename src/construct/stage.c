@@ -136,9 +136,9 @@ static int take_write(reader *r, int side, const neuron *n, double meets) {
     item->theta = ldexp(n->bias, n->k);
     item->offset = n->on_to;
     r->waiting[side] = 0;
-    return is_integer(steps, &r->format) && is_integer(n->bias, &r->format) &&
-           n->bias >= 0.0 && steps - n->bias == 1.0 &&
-           n->on_from == (side ? code : -code) && sums_are_exact(item->code, meets, &r->format);
+    return is_integer(steps, &r->format) && is_integer(n->bias, &r->format) && n->bias >= 0.0 &&
+           steps - n->bias == 1.0 && n->on_from == (side ? code : -code) &&
+           sums_are_exact(item->code, meets, &r->format);
 }
 
 /* Codes descend, each at or below the threshold outside it. */
