@@ -9,6 +9,7 @@
 #include <exactformer/run.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -56,7 +57,8 @@ static xf_status check_options(const xf_build_options *options, xf_error *error)
 
 static void describe(xf_model *model, const xf_dataset *data, const xf_build_options *options,
                      const xf_build_report *report) {
-    strcpy(model->construction, options->construction == XF_PUBLISHED ? "published" : "pooled");
+    snprintf(model->construction, sizeof model->construction, "%s",
+             options->construction == XF_PUBLISHED ? "published" : "pooled");
     memcpy(model->front, report->front, sizeof model->front);
     memcpy(model->writer, report->writer, sizeof model->writer);
     model->attention = options->attention;

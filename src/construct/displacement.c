@@ -167,7 +167,7 @@ static xf_status emit_stages(emitter *e, const xfi_displacement *d, double sigma
     if (d->unit > 0)
         shift = rint(shift / d->unit) * d->unit;
     XFI_TRY(xfi_model_add_phase(e->model, XFI_PHASE_POOLING, first, error));
-    for (int s = 0; s < d->n_stages; s++) {
+    for (int s = 0; s < d->n_stages && s < XFI_DISPLACEMENT_STAGES; s++) {
         XFI_TRY(emit_stage(e, d, s, sigma, shift, axes[s], first, error));
         XFI_TRY(xfi_model_add_phase(e->model, names[s], d->stage[s].lanes.n_steps, error));
         first += d->stage[s].lanes.n_steps;

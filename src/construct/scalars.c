@@ -175,6 +175,7 @@ static int try_pooled(xfi_scalar_search *search, const xfi_scalar *scalar, const
 }
 
 /* Knees below everything, and inside the data. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): a scalar borrows it as its own v */
 static int try_halves(xfi_scalar_search *search, double *direction, const double *projection,
                       const double *sample, int64_t n) {
     const double knees[KNEES] = {sample[0] - (sample[n - 1] - sample[0]) / 64, sample[n / 10],
