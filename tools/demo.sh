@@ -31,10 +31,9 @@ prove() {
     run inspect "$model" "$data"
 
     local json exact distance blocks bound
-    json=$("$program" inspect "$model" --json)
+    json=$("$program" verify "$model" "$data" --json)
     blocks=$(field blocks <<<"$json")
     bound=$(field bound <<<"$json")
-    json=$("$program" verify "$model" "$data" --json)
     exact=$(field exact <<<"$json")
     distance=$(printf '%g' "$(field hausdorff_max <<<"$json")")
     if [ "$exact" != "$2" ] || [ "$distance" != 0 ] || [ "$blocks" -gt "$3" ]; then
