@@ -37,15 +37,22 @@ static int are_apart(const xfi_cell_bins *bins, const xfi_cell_plan_options *opt
     return 1;
 }
 
+/* A power of two of which offsets and their shifts can be multiples in p bits. */
+static double choose_unit(const xfi_cell_bins *bins, const xfi_cell_plan_options *options) {
+    double largest = bins->span; /* of |offset - shift| */
+    for (int64_t g = 0; g < bins->lines->first[bins->lines->n]; g++)
+        largest = fmax(largest, bins->span + fabs(bins->lines->b[g]));
+    return ldexp(1.0, xfi_exponent(largest) + 1 - options->format->p);
+}
+
 /* Bins a quarter to an eighth of the shortest interval, and at most 2^MAX_BITS of them. */
 static void choose_width(xfi_cell_bins *bins, const xfi_cell_plan_options *options) {
     int64_t n = bins->lines->first[bins->lines->n];
-    double shortest = INFINITY;
+    double shortest = INFINITY, unit = choose_unit(bins, options);
     for (int64_t g = 0; g < n; g++)
         shortest = fmin(shortest, 2 * half_length(bins, g, options));
     bins->width = fmax(ldexp(1.0, xfi_exponent(shortest) - 2), ldexp(bins->span, -MAX_BITS));
     bins->n = (int64_t)(bins->span / bins->width);
-    double unit = ldexp(bins->span, 1 - options->format->p);
     bins->step = unit > bins->width ? (int64_t)(unit / bins->width) : 1;
 }
 

@@ -9,14 +9,20 @@
 
 #include <limits.h>
 
+void xfi_displacement_clear_stages(xfi_displacement *displacement) {
+    for (int s = 0; s < XFI_DISPLACEMENT_STAGES; s++) {
+        xfi_lanes_clear(&displacement->stage[s].lanes);
+        xfi_free(displacement->stage[s].offset);
+        displacement->stage[s] = (xfi_displacement_stage){0};
+    }
+    displacement->n_stages = 0;
+}
+
 void xfi_displacement_clear(xfi_displacement *displacement) {
     xfi_scalar_clear(&displacement->local);
     xfi_scalar_clear(&displacement->pooled);
     xfi_scalar_clear(&displacement->cells);
-    for (int s = 0; s < XFI_DISPLACEMENT_STAGES; s++) {
-        xfi_lanes_clear(&displacement->stage[s].lanes);
-        xfi_free(displacement->stage[s].offset);
-    }
+    xfi_displacement_clear_stages(displacement);
     *displacement = (xfi_displacement){0};
 }
 

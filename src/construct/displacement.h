@@ -43,6 +43,9 @@ typedef struct xfi_displacement {
 
 void xfi_displacement_clear(xfi_displacement *displacement);
 
+/* Keep the scalars only. */
+void xfi_displacement_clear_stages(xfi_displacement *displacement);
+
 int64_t xfi_displacement_poolings(const xfi_displacement *displacement);
 int64_t xfi_displacement_blocks(const xfi_displacement *displacement);
 

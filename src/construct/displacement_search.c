@@ -7,8 +7,11 @@
 
 #include <stddef.h>
 
-/* Margins searched for: those of the certificate, with the origin moved, stay above 4. */
-static const double WANTED = 4.25;
+/* Margins to search for, in turn. Moving the origin costs up to a third, little where there are
+ * many cells; 4 is wanted behind that, and more than 1 is still a proof. */
+static const double wanted_margins[] = {6.5, 4.25, 1.5};
+
+enum { N_MARGINS = 3, SMALL = 20000 /* tokens: the first margin is for fewer */ };
 
 /* Combinations in one round: fewer if every one takes long. */
 enum { MAX_TRIED = 8, MAX_TRIED_LARGE = 3, LARGE = 50000 /* tokens */ };
@@ -21,6 +24,7 @@ typedef struct hunt {
     const xfi_problem *problem;
     xfi_scalar_search search;
     xfi_windows windows;
+    double margin;
     int n_tried;
 } hunt;
 
@@ -28,11 +32,15 @@ static int is_done(const hunt *h) {
     return *h->found && h->best->model.n_blocks != 0;
 }
 
+static double least_reserve(const hunt *h) {
+    return h->shape == XFI_DISPLACE_WINDOWS ? 0x1p-10 : 0x1p-5;
+}
+
 /* Room around 0: enough for targets of q bits on k1 to fit beside codes as fine as the numbers'
  * last bits, 2/share + 1 <= 2^(p-q) (docs/reach.md, T-room). */
 static double choose_reserve(const hunt *h) {
     const xfi_writer_choice *grid = &h->writers->grid;
-    double least = h->shape == XFI_DISPLACE_WINDOWS ? 0x1p-10 : 0x1p-5;
+    double least = least_reserve(h);
     if (!grid->usable)
         return least;
     int bits = xfi_grid_bits(h->problem, grid->axes.k1);
@@ -41,7 +49,7 @@ static double choose_reserve(const hunt *h) {
 }
 
 static xf_status try_room(hunt *h, xfi_displacement *d, double reserve, xf_error *error) {
-    xfi_displacement_room room = {.reserve = reserve, .margin = WANTED};
+    xfi_displacement_room room = {.reserve = reserve, .margin = h->margin};
     int found = 0, certified = h->best->certified;
     XFI_TRY(xfi_displacement_find(d, &found, &room, h->problem, error));
     if (!found)
@@ -68,7 +76,11 @@ static xf_status try_displacement(hunt *h, xfi_displacement *d, xf_error *error)
     XFI_TRY(xfi_scalar_centre(&d->cells, h->problem, error));
     if (h->shape == XFI_DISPLACE_SHARED)
         XFI_TRY(choose_gain(&d->K, d, h->problem, error));
-    return try_room(h, d, choose_reserve(h), error);
+    double reserve = choose_reserve(h);
+    XFI_TRY(try_room(h, d, reserve, error));
+    if (is_done(h) || reserve == least_reserve(h))
+        return XF_OK;
+    return try_room(h, d, least_reserve(h), error);
 }
 
 /* One combination of scalars; NULL: the shape does not have it. */
@@ -165,10 +177,16 @@ static xf_status hunt_rounds(hunt *h, xf_error *error) {
     return XF_OK;
 }
 
-xf_status xfi_displace(xfi_best *best, int *found, xfi_displacement_shape shape,
-                       const xfi_writers *writers, const xfi_problem *problem, xf_error *error) {
-    hunt h = {.best = best, .found = found, .shape = shape, .writers = writers, .problem = problem};
-    *found = 0;
+/* Search for front ends of one shape with a margin. */
+static xf_status search_shape(xfi_best *best, int *found, xfi_displacement_shape shape,
+                              double margin, const xfi_writers *writers, const xfi_problem *problem,
+                              xf_error *error) {
+    hunt h = {.best = best,
+              .found = found,
+              .shape = shape,
+              .writers = writers,
+              .problem = problem,
+              .margin = margin};
     if (!xfi_displacement_serves(shape, problem->data))
         return XF_OK;
     XFI_TRY(xfi_scalar_search_init(&h.search, problem, error));
@@ -180,12 +198,28 @@ xf_status xfi_displace(xfi_best *best, int *found, xfi_displacement_shape shape,
     return status;
 }
 
+/* Shapes first .. last with the margins in turn, until one serves. */
+static xf_status search_shapes(xfi_best *best, int *found, int first, int last,
+                               const xfi_writers *writers, const xfi_problem *problem,
+                               xf_error *error) {
+    *found = 0;
+    for (int i = problem->data->n_tokens > SMALL; i < N_MARGINS; i++)
+        for (int shape = first; shape <= last; shape++) {
+            if (*found && best->model.n_blocks != 0)
+                return XF_OK;
+            XFI_TRY(search_shape(best, found, (xfi_displacement_shape)shape, wanted_margins[i],
+                                 writers, problem, error));
+        }
+    return XF_OK;
+}
+
+xf_status xfi_displace(xfi_best *best, int *found, xfi_displacement_shape shape,
+                       const xfi_writers *writers, const xfi_problem *problem, xf_error *error) {
+    return search_shapes(best, found, (int)shape, (int)shape, writers, problem, error);
+}
+
 xf_status xfi_displace_best(xfi_best *best, int *found, const xfi_writers *writers,
                             const xfi_problem *problem, xf_error *error) {
-    static const xfi_displacement_shape shapes[] = {XFI_DISPLACE_SINGLE, XFI_DISPLACE_EACH,
-                                                    XFI_DISPLACE_SHARED, XFI_DISPLACE_WINDOWS};
-    *found = 0;
-    for (int i = 0; i < 4 && !*found; i++)
-        XFI_TRY(xfi_displace(best, found, shapes[i], writers, problem, error));
-    return XF_OK;
+    return search_shapes(best, found, XFI_DISPLACE_SINGLE, XFI_DISPLACE_WINDOWS, writers, problem,
+                         error);
 }

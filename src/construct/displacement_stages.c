@@ -1,5 +1,4 @@
-/* Stages for given scalars. Everything starts from the certified balls of the blocks made so far.
- */
+/* Stages for given scalars. Everything starts from certified balls of the blocks made so far. */
 #include "construct/displacement_stages.h"
 
 #include "base/alloc.h"
@@ -175,8 +174,8 @@ static xf_status add_cells(site *s, int *found, int from, int to, int tokens, xf
     return status;
 }
 
-/* Windows on k1 from the certified local scalar. */
-static xf_status pack(double *offset, const site *s, xf_error *error) {
+/* Windows on k1 from the certified local scalar; *margin is what they leave within a sequence. */
+static xf_status pack(double *offset, double *margin, const site *s, xf_error *error) {
     const xf_dataset *data = s->problem->data;
     double *phi = xfi_calloc(data->n_tokens, sizeof(double)), worst = 0, extent = 0;
     xfi_windows windows = {0};
@@ -190,7 +189,8 @@ static xf_status pack(double *offset, const site *s, xf_error *error) {
     if (ok) {
         xfi_windows_pack(NULL, &extent, &windows, 0.0);
         double share = s->room->reserve; /* middle = share (extent + middle) */
-        xfi_windows_pack(offset, &extent, &windows, 2 * share / (1 - 2 * share) * extent);
+        double middle = 2 * share / (1 - 2 * share) * extent;
+        *margin = xfi_windows_pack(offset, &extent, &windows, middle);
     }
     xfi_windows_clear(&windows);
     xfi_free(phi);
@@ -202,14 +202,15 @@ static xf_status add_windows(site *s, int *found, xf_error *error) {
     xfi_displacement *d = s->displacement;
     int64_t N = s->problem->data->n_sequences;
     int64_t *cell = xfi_calloc(N, sizeof(int64_t));
-    double *offset = xfi_calloc(N, sizeof(double));
+    double *offset = xfi_calloc(N, sizeof(double)), margin = 0;
     xf_status status = cell && offset ? XF_OK : xfi_fail_memory(error);
     for (int64_t j = 0; status == XF_OK && j < N; j++)
         cell[j] = j;
     xfi_displacement_stage *stage = &d->stage[d->n_stages];
     if (status == XF_OK)
-        status = pack(offset, s, error);
-    if (status == XF_OK)
+        status = pack(offset, &margin, s, error);
+    *found = margin >= s->room->margin;
+    if (status == XF_OK && *found)
         status = make_lanes(&stage->lanes, found, s, s->axes.k2, cell, N, error);
     if (status == XF_OK && *found) {
         stage->offset = offset;
@@ -250,6 +251,7 @@ xf_status xfi_displacement_find(xfi_displacement *displacement, int *found,
     site s = {.displacement = displacement, .room = room, .problem = problem};
     s.axes = xfi_displacement_axes_of((xfi_axes){0, 1}, problem->data->d);
     *found = 0;
+    xfi_displacement_clear_stages(displacement);
     xf_status status = find_stages(&s, found, error);
     xfi_displaced_clear(&s.at);
     return status;

@@ -56,6 +56,8 @@ static int look_at_attention(attention *out, const xf_model *model, int64_t bloc
         return 0;
     out->left = left[to];
     out->right = right[from];
+    if (fabs(left[to] * right[from]) < ldexp(1.0, xfi_format_of(model->dtype).emin))
+        return 0;
     return out->rho == 0.0 || out->rho == 1.0;
 }
 

@@ -262,8 +262,8 @@ static void is_exact(void **state) {
     for (int shape = 0; shape < 4; shape++)
         for (int dtype = 0; dtype < 2; dtype++) {
             xfi_displacement_shape wanted = (xfi_displacement_shape)shape;
-            assert_true(try_recipe(&typical, "typical", wanted, (xf_dtype)dtype, 130) > 0.7);
-            assert_true(try_recipe(&strange, "strange", wanted, (xf_dtype)dtype, 80) > 0.4);
+            assert_true(try_recipe(&typical, "typical", wanted, (xf_dtype)dtype, 110) > 0.7);
+            assert_true(try_recipe(&strange, "strange", wanted, (xf_dtype)dtype, 50) > 0.4);
         }
 }
 
@@ -396,7 +396,7 @@ static void balls_hold(void **state) {
     (void)state;
     for (int dtype = 0; dtype < 2; dtype++) {
         double most = 0;
-        int64_t n = (int64_t)ceil(500 * xft_multiplier());
+        int64_t n = (int64_t)ceil(400 * xft_multiplier());
         for (int64_t i = 0; i < n; i++)
             most = fmax(most, check_drawn((xf_dtype)dtype, i));
         printf("drawn, %s: at most %.3g of a radius used\n", dtype ? "binary32" : "binary64", most);
