@@ -1,65 +1,39 @@
 #!/usr/bin/env python3
 """Check a certificate: prove again what it claims, from the model and the data alone.
 
-    check_certificate.py CERT.json MODEL.safetensors DATASET.(npz|safetensors|jsonl)
-
-Written from docs/theory.md, with the lemmas [K-...] of docs/checker.md; it shares nothing with the certifier. Each
+Written from docs/theory.md, with the lemmas [K-...] of docs/checker.md; nothing is shared with the certifier. Each
 sequence is sent through the model. A coordinate of a token is a point (an exact number) or a Form: an affine function
 of unknown numbers (symbols), each in an interval and, in sense (F), a multiple of a known power of two. Sums that are
-exact in every order keep forms, others make new symbols. A sequence is proved if all its outputs end as points and
-these are its targets. Exit status: 0 the hashes fit, the certificate says yes twice, and both claims are proved again
-for all sequences looked at; 1 not so; 2 usage; 3 bad certificate, model or data; 4 a file cannot be read.
-"""
-import argparse, ast, hashlib, io, itertools, json, math, random, struct, sys, zipfile
+exact in every order keep forms, others make new symbols. A sequence is proved if its outputs end as points and these
+are its targets. Exit status: 0 the hashes fit, the certificate says yes twice, and both claims are proved again for all
+sequences looked at; 1 not so; 2 usage; 3 bad certificate, model or data; 4 a file cannot be read."""
+import argparse, ast, collections, hashlib, io, itertools, json, math, random, struct, sys, zipfile
 from decimal import Context, ROUND_CEILING
 from fractions import Fraction
 from functools import lru_cache
 
-ZERO, ONE = Fraction(0), Fraction(1)
-WORK = 1e7  # tokens times neurons that are looked at, unless --all or --sample says otherwise
-
+ZERO, ONE, WORK = Fraction(0), Fraction(1), 1e7  # WORK: tokens times neurons up to which all sequences are looked at
 class Unproved(Exception): pass
-class BadFile(Exception): pass
-
 # ---- numbers -------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=None)
 def two(e):
     return Fraction(1 << e) if e >= 0 else Fraction(1, 1 << -e)
-
 def exponent(q):  # floor(log2 q), q > 0
     n, d = q.numerator, q.denominator
     e = n.bit_length() - d.bit_length()
     return e - 1 if (n < d << e if e >= 0 else n << -e < d) else e
-
 def low(q):  # the dyadic number q is an odd multiple of 2^low, or 0
     n = q.numerator
     return (n & -n).bit_length() - q.denominator.bit_length() if n else 9999
-
-def as_float(q, side):  # q, or a float beyond it on that side
-    try:
-        f = float(q)
-    except OverflowError:
-        return math.copysign(math.inf, q)
-    return f if Fraction(f) == q else math.nextafter(f, side * math.inf)
-
 def exp_above(x):  # at least exp(x), x <= 0; Context.exp is correctly rounded; 2^-1154 > e^-800
-    if x < -800:
-        return two(-1154)
     c = Context(prec=40, rounding=ROUND_CEILING)
-    q = Fraction(c.next_plus(c.exp(c.divide(x.numerator, x.denominator))))
-    return min(ONE, math.ceil(q / two(exponent(q) - 63)) * two(exponent(q) - 63))
-
+    return min(ONE, Fraction(c.next_plus(c.exp(c.divide(x.numerator, x.denominator))))) if x >= -800 else two(-1154)
 class Symbol:
     """An unknown number in [lo, hi], a multiple of 2^e; `floating`: a number of the format; `source`: a form (or None)
     that it differs from by at most `noise`."""
     def __init__(self, lo, hi, e, floating=False, source=None, noise=ZERO):
         self.lo, self.hi, self.e, self.floating, self.source, self.noise = lo, hi, e, floating, source, noise
-
-class Form:
-    """constant + sum of coefficients times symbols"""
-    def __init__(self, constant, terms):
-        self.constant, self.terms = constant, terms
-
+Form = collections.namedtuple("Form", "constant terms")  # constant + sum of coefficients times symbols
 def combine(terms):  # the exact sum of coefficient * value
     constant, symbols = ZERO, {}
     for c, v in terms:
@@ -71,7 +45,6 @@ def combine(terms):  # the exact sum of coefficient * value
             constant += c * v
     symbols = {s: a for s, a in symbols.items() if a}
     return Form(constant, symbols) if symbols else constant
-
 def span(v, piece={}):  # [lo, hi] of a value; a piece restricts a symbol
     if not isinstance(v, Form):
         return v, v
@@ -80,35 +53,26 @@ def span(v, piece={}):  # [lo, hi] of a value; a piece restricts a symbol
         l, h = piece[s][:2] if s in piece else (s.lo, s.hi)
         lo, hi = (lo + a * l, hi + a * h) if a > 0 else (lo + a * h, hi + a * l)
     return lo, hi
-
 def size(v):
     return max(map(abs, span(v)))
-
 def largest_sums(spans):  # of positive parts, of negative parts
     return sum(max(h, ZERO) for _, h in spans), sum(max(-l, ZERO) for l, _ in spans)
-
-def traced(v):  # v with symbols replaced by their sources, and how far it may be from that
-    if not isinstance(v, Form):
-        return v, ZERO
-    known = [(a, s) for s, a in v.terms.items() if s.source is not None]
-    exact = [(ONE, v)] + [(a, s.source) for a, s in known] + [(-a, Form(ZERO, {s: ONE})) for a, s in known]
-    return combine(exact), sum((abs(a) * s.noise for a, s in known), ZERO)
-
-def bounds(v):  # span, or from the sources if that is narrower
-    (lo, hi), (exact, noise) = span(v), traced(v)
-    l, h = span(exact)
+def bounds(v):  # span, or from the sources of the symbols if that is narrower
+    (lo, hi), noise, terms = span(v), ZERO, [(ONE, v)]
+    for s, a in v.terms.items() if isinstance(v, Form) else ():
+        if s.source is not None:
+            noise, terms = noise + abs(a) * s.noise, terms + [(a, s.source), (-a, Form(ZERO, {s: ONE}))]
+    l, h = span(combine(terms))
     return max(lo, l - noise), min(hi, h + noise)
-
 class Reals:
     """Sense (R): nothing is rounded."""
     p, u, tiny, exp_ulp, subnormal = None, ZERO, -9999, 0, False
-    def data(self, q): return q
     def lattice(self, v, piece={}): return 0
+    def round(self, q): return q
     def sum(self, terms, gate=False): return combine(terms)
     def near(self, terms, q, e, scale=1): return combine(terms)
     def symbol(self, lo, hi, e=0): return lo if lo == hi else Form(ZERO, {Symbol(lo, hi, e): ONE})
     def mean(self, values): return self.symbol(*(sum(ends) / len(values) for ends in zip(*map(span, values))))
-
 class Floats(Reals):
     """Sense (F): encloses all admissible evaluations. `subnormal`: may a number between 0 and 2^emin occur?"""
     def __init__(self, p, emin, exp_ulp=0):
@@ -116,23 +80,16 @@ class Floats(Reals):
         self.u, self.exp_ulp = two(-p), exp_ulp
     def unit(self, q):  # exponent of ulp(q)
         return max(exponent(abs(q)) if q else self.emin, self.emin) - self.p + 1
-    def half(self, q):
-        return two(self.unit(q) - 1)
+    def half(self, q): return two(self.unit(q) - 1)
     def round(self, q, how=round):
         r = how(q / two(self.unit(q))) * two(self.unit(q))
         if abs(r) >= self.huge:
             raise Unproved("overflow")
         return r
-    def data(self, q):
-        self.subnormal |= 0 < abs(q) < two(self.emin)
-        return self.round(q)
-    def symbol(self, lo, hi, e=-9999, exact=ZERO, noise=None):  # a number of the format, within noise of exact
+    def symbol(self, lo, hi, e=-9999, source=None, noise=ZERO):  # a number of the format in [lo, hi]
         lo, hi = self.round(lo, math.ceil), self.round(hi, math.floor)
-        if lo == hi:
-            return lo
-        source, before = traced(exact)
         e = max(e, self.unit(min(abs(lo), abs(hi)) if lo > 0 or hi < 0 else ZERO))
-        return Form(ZERO, {Symbol(lo, hi, e, True, *(() if noise is None else (source, noise + before))): ONE})
+        return lo if lo == hi else Form(ZERO, {Symbol(lo, hi, e, True, source, noise): ONE})
     def lattice(self, v, piece={}):  # v is a multiple of 2^this
         if not isinstance(v, Form):
             return low(v)
@@ -142,26 +99,22 @@ class Floats(Reals):
         s = symbols.pop() if len(symbols) == 1 else None
         if s is None or not s.floating or s.lo <= 0 <= s.hi:
             return [{}]
-        a, b = sorted((abs(s.lo), abs(s.hi)))
-        cut = [(max(a, two(k)), min(b, two(k + 1)), k) for k in range(exponent(a), exponent(b) + 1)[:64]]
-        return [{s: ((l, h) if s.lo > 0 else (-h, -l)) + (max(s.e, self.unit(two(k))),)} for l, h, k in cut
-                ] if cut[-1][1] == b else [{}]
+        (a, b), sign = sorted((abs(s.lo), abs(s.hi))), 1 if s.lo > 0 else -1
+        cut = [(max(a, two(k)), min(b, two(k + 1)), k) for k in range(exponent(a), exponent(b) + 1)]
+        return [{s: (*sorted((sign * l, sign * h)), max(s.e, self.unit(two(k))))} for l, h, k in cut]
     def on_grid(self, values, piece):  # [K-grid] all sums of some of the values are numbers of the format
         e = min(self.lattice(v, piece) for v in values)
         most = max(largest_sums([span(v, piece) for v in values]))
         return e >= self.tiny and most <= two(self.p + e) and most < self.huge
-    def fits(self, values):
-        return all(self.on_grid(values, piece) for piece in self.pieces(values))
+    def fits(self, values): return all(self.on_grid(values, piece) for piece in self.pieces(values))
     def is_exact(self, products):  # in every order, fused or not
         if self.fits(products) or len(products) > 6:
             return self.fits(products)
-        subsets = [some for k in range(1, len(products) + 1) for some in itertools.combinations(products, k)]
-        sums, pieces = [combine([(ONE, v) for v in some]) for some in subsets], self.pieces(products)
-        return all(self.on_grid([v], piece) for v in sums for piece in pieces)  # [K-subsets]
+        subsets = [some for k in range(len(products)) for some in itertools.combinations(products, k + 1)]
+        sums = [combine([(ONE, v) for v in some]) for some in subsets]  # [K-subsets]
+        return all(self.on_grid([v], piece) for v in sums for piece in self.pieces(products))
     def sum(self, terms, gate=False):
         """coefficient * value (neither is 0) in every order. A gate only feeds a relu: 0 may stand for any v <= 0."""
-        if not terms:
-            return ZERO
         exact, products = combine(terms), [combine([t]) for t in terms]
         e = min(map(self.lattice, products))
         self.subnormal |= e < self.emin
@@ -175,17 +128,15 @@ class Floats(Reals):
         if len(terms) == 1 or len(terms) == 2 and all(fit):  # [K-once]
             return self.symbol(self.round(lo), self.round(hi), e, exact, self.half(max(-lo, hi)))
         positive, negative = largest_sums(list(map(span, products)))
-        most, each = max(positive, negative), sum(self.half(size(v)) for v, f in zip(products, fit) if not f)
-        error, last = each, None
+        each = error = sum(self.half(size(v)) for v, f in zip(products, fit) if not f)
+        most, last = max(positive, negative), None
         while error != last:  # [K-sum]
             error, last = each + (len(terms) - 1) * self.half(most + error), error
         if gate and hi + error <= 0 and positive + error < self.huge:  # -infinity at worst
             return ZERO
         if most + error >= self.huge:
             raise Unproved("overflow")
-        below = ZERO if signed and 0 <= lo < error else lo - error
-        above = ZERO if signed and -error < hi <= 0 else hi + error
-        return self.symbol(below, above, e, exact, error)
+        return self.symbol(lo - error, hi + error, e, exact, error)
     def near(self, terms, q, e, scale=1):  # [K-near] any evaluation with q roundings of each term at most
         exact, total = combine(terms), sum(size(combine([t])) for t in terms)
         noise = q * self.u / (1 - q * self.u) * total + 2 * q * scale * two(self.tiny)
@@ -202,20 +153,16 @@ class Floats(Reals):
         if n & (n - 1) == 0 and sum(map(size, values)) <= two(self.p + e) and e - exponent(Fraction(n)) >= self.tiny:
             self.subnormal |= e - exponent(Fraction(n)) < self.emin
             return self.symbol(lo / n, hi / n, e - exponent(Fraction(n)))
-        if sum(map(size, values)) >= self.huge / 2:
-            raise Unproved("overflow in a mean")
         apart = [v if not isinstance(v, Form) else Form(ZERO, {Symbol(*span(v), 0): ONE}) for v in values]
         v = self.near([(Fraction(1, n), v) for v in apart], n + 1, e - n.bit_length() - self.p)
         return self.symbol(*span(v)) if isinstance(v, Form) else v
-
 # ---- evaluation ----------------------------------------------------------------------------------------------------
 class State:
     """The coordinates of a token: values, and floats around them that show at once what is inactive."""
     def __init__(self, values):
         spans, self.values = list(map(span, values)), values
-        self.lo, self.hi = [as_float(l, -1) for l, _ in spans], [as_float(h, 1) for _, h in spans]
-        self.size = [max(-l, h) for l, h in zip(self.lo, self.hi)]
-
+        self.lo, self.hi = ([math.nextafter(s[i], side) for s in spans] for i, side in ((0, -math.inf), (1, math.inf)))
+        self.size = list(map(max, map(abs, self.lo), map(abs, self.hi)))
 class Evaluation:
     """The model in one sense with one kind of attention: softmax for all temperatures up to tau, or hardmax."""
     def __init__(self, model, numbers, softmax, tau):
@@ -230,7 +177,8 @@ class Evaluation:
             most += abs(u) * x.size[k]
         return a < -(most * self.slack + self.tiny) * (len(inputs) + 3) and most < 1e30
     def total(self, terms, gate=False):
-        return self.numbers.sum([(a, b) for a, b in terms if a and b], gate)
+        terms = [(a, b) for a, b in terms if a and b]
+        return self.numbers.sum(terms, gate) if terms else ZERO
     def relu(self, v):
         lo, hi = bounds(v)
         return ZERO if hi <= 0 else v if lo >= 0 else self.numbers.symbol(ZERO, hi, self.numbers.lattice(v))
@@ -247,18 +195,18 @@ class Evaluation:
             terms = [(w, active[i]) for i, w in column if i in active]
             out.append(self.total([(block.eta, v)] + terms) if terms or block.eta != 1 else v)
         return State(out)
-    def apply(self, M, m, rho=ZERO, x=None):  # [K-value] rho x + (alpha I + left right^T + full) m
-        inner = [(r, v) for r, v in zip(M.right, m) if r and v]
-        projection, form, out, e = self.total(inner), combine(inner), [], self.numbers.lattice
+    def apply(self, M, m, rho, x):  # [K-value] rho x + (alpha I + left right^T + full) m
+        inner, e = [(r, v) for r, v in zip(M.right, m) if r and v], self.numbers.lattice
+        projection, out = self.total(inner), []
+        simple = self.numbers.p is None or M.simple and (not inner or self.numbers.is_exact([combine(inner)]))
         for c in range(len(m)):
-            own = [(rho, x[c])] if rho else []
-            direct = own + [(M.alpha, m[c])] + [(f, v) for f, v in zip(M.full[c] if M.full else (), m)]
-            if self.numbers.p is None or not M.left[c] and not M.full or M.simple and span(form) == span(projection):
+            direct = [(rho, x[c]), (M.alpha, m[c])] + list(zip(M.full[c], m) if M.full else ())
+            if simple or not M.left[c] and not M.full:
                 out.append(self.total(direct + [(M.left[c], projection)]))
             else:
                 terms = [(a, v) for a, v in direct + [(M.left[c] * r, v) for r, v in inner] if a and v]
-                least = min([e(combine([t])) for t in terms + inner] + [e(a) for a, _ in terms])
-                out.append(self.numbers.near(terms, 2 * len(m) + 6, least, 1 + abs(M.left[c])))
+                least = min([e(combine([t])) for t in terms + inner] + [e(a) for a, _ in terms], default=0)
+                out.append(self.numbers.near(terms, 2 * len(m) + 6, least, 1 + abs(M.left[c]) + max(map(size, m))))
         return out
     def logit(self, q, t):
         if not any(isinstance(v, Form) for v in q + t):
@@ -272,7 +220,7 @@ class Evaluation:
             return [self.numbers.mean([t[c] for t in tokens]) for c in d]
         if self.softmax and self.tau is None:
             raise Unproved("this attention depends on the temperature")
-        q = self.apply(A, x)
+        q = self.apply(A, x, ZERO, x)
         logits = [self.logit(q, t) for t in tokens]
         base = max(range(len(tokens)), key=lambda l: logits[l][0])
         if not self.softmax:
@@ -280,44 +228,39 @@ class Evaluation:
             if len(chosen) > 1 and any(logits[l][0] != logits[l][1] for l in chosen):
                 raise Unproved("the argmax is not decided")
             return tokens[base] if len(chosen) == 1 else [self.numbers.mean([tokens[l][c] for l in chosen]) for c in d]
-        weights, u, ulp = [], self.numbers.u, self.numbers.exp_ulp  # [K-softmax]
-        late = 4 * u * max(abs(e) for z in logits for e in z)
-        for _, h in logits:
-            gap = (h - logits[base][0] + late) / self.tau
-            most = exp_above(gap * (1 - 8 * u)) * (1 + 2 * (ulp + 8) * u) + ulp * two(self.numbers.tiny) if gap < 0 else ONE
-            weights.append(Symbol(ZERO, min(ONE, most), 0))
+        u, ulp, largest = self.numbers.u, self.numbers.exp_ulp, max(abs(e) for z in logits for e in z)
+        most = lambda gap: exp_above(min(gap, ZERO) / self.tau * (1 - 8 * u)) * (1 + 4 * (ulp + 8) * u)  # [K-softmax]
+        weights = [Symbol(ZERO, min(ONE, most(h - logits[base][0] + 4 * u * largest) + ulp * two(self.numbers.tiny)), 0)
+                   for _, h in logits]
         return [self.weighted(weights, base, [t[c] for t in tokens]) for c in d]
     def weighted(self, weights, base, values):  # base + sum of weight * (value - base)
         terms, (lo, hi) = [(ONE, values[base])], span(values[base])
-        for l, (v, w) in enumerate(zip(values, weights)):
-            if l != base:
-                l_lo, l_hi = span(v)
-                middle, radius = (l_lo + l_hi - lo - hi) / 2, (l_hi - l_lo + hi - lo) / 2 * w.hi
-                terms += [(middle, Form(ZERO, {w: ONE})), (radius, Form(ZERO, {Symbol(-ONE, ONE, 0): ONE}))]
+        for (l, h), w in [(span(v), w) for i, (v, w) in enumerate(zip(values, weights)) if i != base]:
+            terms += [((l + h - lo - hi) / 2, Form(ZERO, {w: ONE})),
+                      ((h - l + hi - lo) / 2 * w.hi, Form(ZERO, {Symbol(-ONE, ONE, 0): ONE}))]
         return self.numbers.near(terms, 2 * len(values) + 8, -9999)
     def attention(self, block, states):
         V, rho, out, memory = block.V, block.rho, [], {}
         if V.zero:
             return states if rho == 1 else [State([self.total([(rho, v)]) for v in s.values]) for s in states]
-        limit = float(self.numbers.huge / 4) if self.numbers.p else math.inf
-        if any(sum(s.size[c] for s in states) > limit for c in range(self.model.d)):
-            raise Unproved("overflow in a mean")  # nor may a mean be infinite that V multiplies by 0
+        if self.numbers.p and any(sum(sizes) > self.numbers.huge / 4 for sizes in zip(*[s.size for s in states])):
+            raise Unproved("overflow in a mean")  # even in one that V multiplies by 0
         for i, s in enumerate(states):
             n = i + 1 if self.model.causal else len(states)
             key = n, id(s) if rho or not block.A.zero else None
             if key not in memory:
                 m = self.average(block.A, s.values, [t.values for t in states[:n]])
-                if rho and n > 1:  # the token and the mean: no form connects two tokens
-                    m = [self.numbers.symbol(*bounds(v), self.numbers.lattice(v)) if isinstance(v, Form) else v for v in m]
+                if rho and n > 1:  # no form connects two tokens
+                    m = [self.numbers.symbol(*bounds(v), self.numbers.lattice(v)) for v in m]
                 memory[key] = State(self.apply(V, m, rho, s.values))
             out.append(memory[key])
         return out
     def run(self, tokens):  # the values of all outputs of one sequence
-        states = [State([self.numbers.data(Fraction(v)) for v in t]) for t in tokens]
+        states = [State([self.numbers.round(Fraction(v)) for v in t]) for t in tokens]
         for b, block in enumerate(self.model.blocks):
             before = states
             try:
-                for is_attention in (True, False) if self.model.attention_first else (False, True):
+                for is_attention in (True, False) if self.model.order == "sa-ff" else (False, True):
                     if is_attention:
                         states = self.attention(block, states)
                     else:
@@ -326,126 +269,104 @@ class Evaluation:
             except Unproved as e:
                 raise Unproved(f"block {b}: {e}") from None
             if any(s is not t for s, t in zip(states, before)):  # tokens at equal points are one from here on
-                seen = {}
-                states = [seen.setdefault(tuple(id(v) if isinstance(v, Form) else v for v in s.values), s) for s in states]
+                key, seen = lambda s: tuple(id(v) if isinstance(v, Form) else v for v in s.values), {}
+                states = [seen.setdefault(key(s), s) for s in states]
         return [s.values for s in states]
-
 # ---- files ---------------------------------------------------------------------------------------------------------
-def unpack(letter, width, raw, order="<"):
-    if letter == "bf":  # the upper half of a binary32 number
-        return unpack("f", 4, b"".join(b"\0\0" + raw[k:k + 2] for k in range(0, len(raw), 2)))
-    code = {"f": "?efd", "i": "bhiq", "u": "BHIQ", "b": "B"}[letter][width.bit_length() - 1]
-    return struct.unpack(f"{order}{len(raw) // width}{code}", raw)
-
+def unpack(kind, raw, order="<"):  # kind: a letter and the bytes of an element
+    code = {"f2": "e", "f4": "f", "f8": "d", "b1": "B"}.get(kind) or "bhiq"[int(kind[1]).bit_length() - 1]
+    return struct.unpack(f"{order}{len(raw) // int(kind[1])}{code.upper() if kind[0] == 'u' else code}", raw)
 def read_safetensors(raw):  # metadata, {name: (type, shape, values)}
     start = 8 + int.from_bytes(raw[:8], "little")
-    header, tensors = json.loads(raw[8:start]), {}
-    meta = header.pop("__metadata__", {})
-    for name, t in header.items():
-        letter, bits = t["dtype"].lower().rstrip("0123456789"), t["dtype"].lstrip("BFIUOL")
-        data = raw[start + t["data_offsets"][0]:start + t["data_offsets"][1]]
-        tensors[name] = t["dtype"], t["shape"], unpack(letter[:2] if bits else "b", int(bits or 8) // 8, data)
-    return meta, tensors
-
+    header, kind = json.loads(raw[8:start]), lambda t: t[0].lower() + str(int(t[1:]) // 8)
+    values = lambda t: unpack(kind(t["dtype"]), raw[start:][slice(*t["data_offsets"])])
+    return header.pop("__metadata__", {}), {n: (t["dtype"], t["shape"], values(t)) for n, t in header.items()}
 def read_npy(raw):
     start = 12 if raw[6] > 1 else 10
     end = start + int.from_bytes(raw[8:start], "little")
     head = ast.literal_eval(raw[start:end].decode("latin1"))
-    shape, (order, letter, width) = head["shape"], (head["descr"][0], head["descr"][1], int(head["descr"][2:]))
-    flat = unpack(letter, width, raw[end:], ">" if order == ">" else "<")
+    shape, flat = head["shape"], unpack(head["descr"][1:], raw[end:], ">" if head["descr"][0] == ">" else "<")
     if head["fortran_order"]:
-        strides = [math.prod(shape[:k]) for k in range(len(shape))]
-        flat = [flat[sum(map(int.__mul__, place, strides))] for place in itertools.product(*map(range, shape))]
-    return letter, shape, flat
-
+        places, steps = itertools.product(*map(range, shape)), [math.prod(shape[:k]) for k in range(len(shape))]
+        flat = [flat[sum(map(int.__mul__, place, steps))] for place in places]
+    return head["descr"], shape, flat
 def read_dataset(path, raw):  # [(X_j, Y_j)], tokens are tuples of floats; repeated pairs are dropped
     def rows(flat, d):
         if any(float(v) != v or math.isinf(v) for v in flat):
-            raise BadFile("a value of the data is not a finite binary64 number")
-        return list(zip(*[iter(float(v) + 0.0 for v in flat)] * d))
+            raise ValueError("a value of the data is not a finite binary64 number")
+        return list(zip(*[map(float, flat)] * d))
     if path.endswith(".jsonl"):
         lines = [json.loads(line) for line in raw.decode().splitlines() if line.strip()]
         sides = [[[rows(t, len(t))[0] for t in line[name]] for line in lines] for name in "xy"]
     else:
         if path.endswith(".npz"):
             with zipfile.ZipFile(io.BytesIO(raw)) as z:
-                arrays = {n: read_npy(z.read(n + ".npy")) for n in ("x", "y", "x_offsets", "y_offsets") if n + ".npy" in z.namelist()}
+                arrays = {n[:-4]: read_npy(z.read(n)) for n in z.namelist() if n[:-4].replace("_offsets", "") in "xy"}
         else:
             arrays = read_safetensors(raw)[1]
         sides = []
         for name in "xy":
             shape, tokens = arrays[name][1], rows(arrays[name][2], arrays["x"][1][-1])
-            step = shape[1] if len(shape) == 3 else 1
-            ends = arrays[name + "_offsets"][2] if name + "_offsets" in arrays else range(0, len(tokens) + 1, step)
+            even = range(0, len(tokens) + 1, shape[1] if len(shape) == 3 else 1)
+            ends = arrays.get(name + "_offsets", (0, 0, even))[2]
             if ends[0] or ends[-1] != len(tokens):
-                raise BadFile(f"the offsets of {name} do not fit")
+                raise ValueError(f"the offsets of {name} do not fit")
             sides.append([tokens[a:b] for a, b in zip(ends, ends[1:])])
     return list({frozenset(x): (x, y) for x, y in reversed(list(zip(*sides)))}.values())[::-1]
-
 class Matrix:
-    def __init__(self, numbers, alpha, left, right, full):  # alpha I + left right^T + full
+    def __init__(self, fits, alpha, left, right, full):  # alpha I + left right^T + full
         self.alpha, self.full = alpha, full if any(map(any, full)) else []
         self.left, self.right = (left, right) if any(left) and any(right) else ([ZERO] * len(left),) * 2
         self.zero, units = not (alpha or any(self.left) or self.full), [r for r in self.right if r]
-        power = len(units) == 1 and abs(units[0]) == two(low(units[0])) and not alpha and not self.full
-        self.simple = power and all(numbers.fits([a * units[0]]) for a in left if a)  # multiplied out or not: the same
-
+        self.simple = len(units) == 1 and abs(units[0]) == two(low(units[0])) and not alpha and not self.full and all(
+            fits([a * units[0]]) for a in left if a)  # then it is the same with factors and multiplied out
+class Model:
+    def __init__(self, raw):
+        meta, tensors = read_safetensors(raw)
+        if "ff.W" not in tensors:
+            raise ValueError("the model is not in the interchange layout: `exactformer export` first")
+        (self.dtype, (L, self.d, self.width), _), config = tensors["ff.W"], json.loads(meta.get("config", "{}"))
+        self.format = {"F64": (53, -1022), "F32": (24, -126)}[self.dtype]
+        self.weights = {n: t[2] for n, t in tensors.items() if n[:3] in ("ff.", "sa.")}
+        self.causal, self.positions = bool(config.get("causal")), config.get("positions")
+        self.order = config.get("order", "ff-sa")
+        self.blocks = [Block(self, b, self.d, self.width) for b in range(L)]
 class Block:
-    def __init__(self, numbers, weights, b, d, w):
-        row = lambda name, n: weights.get(name, ())[b * n:(b + 1) * n]
+    def __init__(self, model, b, d, w):
+        row = lambda name, n: model.weights.get(name, ())[b * n:(b + 1) * n]
         exact = lambda name, n: list(map(Fraction, row(name, n)))
         U, W, bias = row("ff.U", w * d), row("ff.W", d * w), row("ff.b", w)
         self.eta, self.rho = exact("ff.eta", 1)[0], exact("sa.rho", 1)[0]
         self.neurons = [([(k, U[i * d + k]) for k in range(d) if U[i * d + k]], bias[i]) for i in range(w)]
         self.columns = [[(i, Fraction(W[c * w + i])) for i in range(w) if W[c * w + i]] for c in range(d)]
-        self.A, self.V = (Matrix(numbers, *exact(m + "alpha", 1), exact(m + "left", d), exact(m + "right", d),
-                                 list(zip(*[iter(exact(m + "full", d * d))] * d))) for m in ("sa.A.", "sa.V."))
-
-class Model:
-    def __init__(self, raw):
-        meta, tensors = read_safetensors(raw)
-        if "ff.W" not in tensors:
-            raise BadFile("the model is not in the interchange layout: `exactformer export` first")
-        (self.dtype, (L, self.d, self.width), _), config = tensors["ff.W"], json.loads(meta.get("config", "{}"))
-        self.format = {"F64": (53, -1022), "F32": (24, -126)}[self.dtype]
-        weights = {n: t[2] for n, t in tensors.items() if n[:3] in ("ff.", "sa.")}
-        self.causal, self.positions = bool(config.get("causal")), config.get("positions")
-        self.attention_first = config.get("order", "ff-sa") == "sa-ff"
-        self.subnormal = any(0 < abs(v) < 2.0 ** self.format[1] for values in weights.values() for v in values)
-        self.blocks = [Block(Floats(*self.format), weights, b, self.d, self.width) for b in range(L)]
-
+        self.A, self.V = (Matrix(Floats(*model.format).fits, *exact(m + "alpha", 1), exact(m + "left", d), exact(
+            m + "right", d), list(zip(*[iter(exact(m + "full", d * d))] * d))) for m in ("sa.A.", "sa.V."))
 # ---- the certificate -----------------------------------------------------------------------------------------------
 def failure(evaluation, x, y):  # None, or what could not be proved of a sequence
     try:
         out = evaluation.run(x)
-        for i, k in itertools.product(range(len(out)), range(evaluation.model.d)):
-            if isinstance(out[i][k], Form):
-                return "coordinate %d of token %d is only known to lie in [%.17g, %.17g]" % (k, i, *span(out[i][k]))
-        same = set(map(tuple, out)) == {tuple(map(Fraction, t)) for t in y}
-        return None if same else "the outputs are not the targets"
-    except Unproved as e:
+    except (Unproved, OverflowError) as e:
         return str(e)
-
-def disagreements(certificate, raw, model, pairs):
-    facts = {"format": "exactformer-certificate", "version": 1, "model.dtype": model.dtype, "model.d": model.d,
-             "model.blocks": len(model.blocks), "model.width": model.width, "model.causal": model.causal,
-             "model.order": "sa-ff" if model.attention_first else "ff-sa", "dataset.sequences": len(pairs),
-             "dataset.tokens": sum(len(x) for x, _ in pairs), "dataset.targets": sum(len(y) for _, y in pairs)}
-    for name in ("model", "dataset"):
-        facts.update({name + ".sha256": hashlib.sha256(raw[name]).hexdigest(), name + ".bytes": len(raw[name])})
-    stated = lambda name: certificate[name.split(".")[0]][name.split(".")[1]] if "." in name else certificate[name]
-    return [f"{name} is {fact}, the certificate says {stated(name)}" for name, fact in facts.items() if stated(name) != fact]
-
+    open_ = ["coordinate %d of token %d is only known to lie in [%.17g, %.17g]" % (k, i, *span(v))
+             for i, values in enumerate(out) for k, v in enumerate(values) if isinstance(v, Form)]
+    same = not open_ and set(map(tuple, out)) == {tuple(map(Fraction, t)) for t in y}
+    return open_[0] if open_ else None if same else "the outputs are not the targets"
 def check(args):
-    raw = {name: open(getattr(args, name), "rb").read() for name in ("certificate", "model", "dataset")}
-    certificate, model = json.loads(raw["certificate"]), Model(raw["model"])
-    pairs = read_dataset(args.dataset, raw["dataset"])
+    raw = [open(path, "rb").read() for path in (args.certificate, args.model, args.dataset)]
+    certificate, model, pairs = json.loads(raw[0]), Model(raw[1]), read_dataset(args.dataset, raw[2])
     if len(pairs[0][0][0]) + 1 == model.d and model.positions is not None:  # build --positions append
         place = lambda tokens: [t + (l * 2.0 ** -model.positions,) for l, t in enumerate(tokens)]
         pairs = [(place(x), place(y)) for x, y in pairs]
-    failures = disagreements(certificate, raw, model, pairs)
-    small = sum(len(x) for x, _ in pairs) * len(model.blocks) * model.width <= WORK
+    tokens, digests = sum(len(x) for x, _ in pairs), [hashlib.sha256(r).hexdigest() for r in raw]
+    facts = [("model", dict(sha256=digests[1], dtype=model.dtype, d=model.d, width=model.width, blocks=len(model.blocks),
+                            order=model.order, causal=model.causal)), ("dataset", dict(
+        sha256=digests[2], sequences=len(pairs), tokens=tokens, targets=sum(len(y) for _, y in pairs)))]
+    failures = [f"{part}: {key} is {value}, the certificate says {certificate[part][key]}" for part, values in facts
+                for key, value in values.items() if certificate[part][key] != value]
+    small = tokens * len(model.blocks) * model.width <= WORK
     n = len(pairs) if args.all or small and args.sample is None else min(args.sample or 16, len(pairs))
+    groups = [*model.weights.values(), *(t for x, _ in pairs for t in x)]
+    subnormal = any(0 < abs(v) < 2.0 ** model.format[1] for group in groups for v in group)
     for sense in ("real", "ieee") if not failures else ():
         claim, bad = certificate["claims"][sense], []
         conditions, tau = claim.get("conditions", {}), claim["tau_max"]
@@ -457,11 +378,10 @@ def check(args):
         for j in sorted(random.Random(args.seed).sample(range(len(pairs)), n)):
             bad += [f"{sense}: sequence {j}: {text}" for text in [failure(evaluation, *pairs[j])] if text]
         print(f"{sense}: {n - len(bad)} of {n} sequences proved again, {len(pairs) - n} not looked at")
-        if conditions.get("subnormals") == "absent" and (numbers.subnormal or model.subnormal):
+        if conditions.get("subnormals") == "absent" and (numbers.subnormal or subnormal):
             bad.append(f"{sense}: subnormal numbers may occur")
         failures += bad
     return failures
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     for name in ("certificate", "model", "dataset"):
@@ -471,10 +391,9 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     try:
         failures = check(parser.parse_args())
-    except OSError as e:
-        sys.exit(print(f"check_certificate: {e}", file=sys.stderr) or 4)
-    except (BadFile, LookupError, ValueError, TypeError, AttributeError, struct.error, zipfile.BadZipFile) as e:
-        sys.exit(print(f"check_certificate: bad file: {e!r}", file=sys.stderr) or 3)
+    except (OSError, LookupError, ValueError, TypeError, AttributeError, struct.error, zipfile.BadZipFile) as e:
+        print(f"check_certificate: {type(e).__name__}: {e}", file=sys.stderr)
+        sys.exit(4 if isinstance(e, OSError) else 3)
     print(*failures[:20], "NOT confirmed" if failures else "confirmed", sep="\n")
     sys.exit(1 if failures else 0)
 
