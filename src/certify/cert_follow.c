@@ -64,7 +64,7 @@ static void swap(xfi_tokens *a, xfi_tokens *b) {
 }
 
 /* The data as points: as stored, or rounded to the format. */
-static void begin(xfi_follower *f, int64_t j) {
+static void begin(xfi_follower *f, int64_t j, xfi_log *log) {
     const xf_dataset *data = f->data;
     int64_t first = data->x_offsets[j], n = data->x_offsets[j + 1] - first, d = data->d;
     f->tokens.n = f->tokens.n_states = n;
@@ -74,6 +74,8 @@ static void begin(xfi_follower *f, int64_t j) {
             x = xfi_round(&f->sense->format, x);
         f->tokens.low[i] = f->tokens.high[i] = x;
         f->tokens.exponent[i] = xfi_exponent_of(x);
+        if (f->sense->ieee && f->tokens.exponent[i] < f->sense->format.emin)
+            log->may_be_subnormal = 1;
     }
 }
 
@@ -266,7 +268,7 @@ xf_answer xfi_follow(xfi_follower *f, int64_t j, xfi_log *log) {
                      .one_temperature = one,
                      .doubt_token = -1,
                      .doubt_block = -1};
-    begin(f, j);
+    begin(f, j, log);
     pass_layers(f, log);
     if (log->is_lost) {
         log->doubt_token = log->token;

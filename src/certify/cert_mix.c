@@ -523,6 +523,29 @@ static void check_logits(const xfi_mix *mix, int64_t n, xfi_log *log) {
         log->is_lost = 1;
 }
 
+/* C-flush for the logits: products of two coordinates and an entry of A. */
+static void note_logits(const xfi_mix *mix, xfi_log *log) {
+    const xfi_square *A = &mix->sa->A;
+    int64_t d = mix->d;
+    int32_t e = 0, left = 0, right = 0, x = 0;
+    e = xfi_exponent_of(A->alpha) < 0 ? xfi_exponent_of(A->alpha) : 0;
+    for (int64_t k = 0; k < d; k++) {
+        int32_t a = xfi_exponent_of(A->left[k]), b = xfi_exponent_of(A->right[k]);
+        left = a < left ? a : left;
+        right = b < right ? b : right;
+    }
+    for (int64_t k = 0; A->full != NULL && k < d * d; k++) {
+        int32_t a = xfi_exponent_of(A->full[k]);
+        e = a < e ? a : e;
+    }
+    int64_t n = mix->tokens->n_states;
+    for (int64_t i = 0; i < n * d; i++)
+        x = mix->tokens->exponent[i] < x ? mix->tokens->exponent[i] : x;
+    e = left + right < e ? left + right : e;
+    if (mix->sense->ieee && e + 2 * x < mix->sense->format.emin)
+        log->may_be_subnormal = 1;
+}
+
 /* C-hard. */
 static void attend_hard(xfi_mix *mix, int64_t i, int64_t n, xfi_log *log) {
     int64_t best = set_gaps(mix, i, n), count = 0, ties = 0;
@@ -568,8 +591,9 @@ static double exp_end(double gap, double tau, int up) {
     return value > 0.0 ? value : 0.0;
 }
 
-/* Bounds of exp((z_l - z_best) / tau) as a computed weight, before they are divided by their sum. */
-static void bound_exponential(xfi_mix *mix, int64_t l, double spread) {
+/* Bounds of exp((z_l - z_best) / tau) as a computed weight, before they are divided by their sum.
+ * Differences of logits are at most `spread`; a weight that underflows is off by `lambda`. */
+static void bound_exponential(xfi_mix *mix, int64_t l, double spread, double lambda) {
     const xfi_sense *sense = mix->sense;
     double low = mix->gap_high[l], high = mix->gap_low[l]; /* ends of -exponent */
     double factor = 1.0, add = 0.0;
@@ -578,7 +602,7 @@ static void bound_exponential(xfi_mix *mix, int64_t l, double spread) {
         high -= 16 * u * spread;
         low += 16 * u * spread;
         factor = 1.0 + (double)(mix->heat.exp_ulp + 8) * 2 * u;
-        add = (double)(mix->heat.exp_ulp + 1) * sense->format.smallest;
+        add = (double)(mix->heat.exp_ulp + 1) * lambda;
     }
     double up = exp_end(high, mix->heat.tau, 1), down = exp_end(low, mix->heat.tau, 0);
     mix->weight_high[l] = (up * factor * INFLATE) + add;
@@ -589,7 +613,7 @@ static void bound_exponential(xfi_mix *mix, int64_t l, double spread) {
 static void weigh_all_temperatures(xfi_mix *mix, int64_t best, int64_t n) {
     for (int64_t l = 0; l < n; l++) {
         /* The difference itself is rounded twice more, relative to itself. */
-        bound_exponential(mix, l, mix->gap_low[l]);
+        bound_exponential(mix, l, mix->gap_low[l], mix->sense->format.smallest);
         mix->weight_low[l] = 0.0;
         mix->weight_high[l] = fmin(mix->weight_high[l], 1.0);
     }
@@ -598,11 +622,16 @@ static void weigh_all_temperatures(xfi_mix *mix, int64_t best, int64_t n) {
 
 /* The same at tau alone: both ends of every weight. */
 static void weigh_one_temperature(xfi_mix *mix, int64_t best, int64_t n) {
-    double spread = 0.0, sum_low = 0.0, sum_high = 0.0;
-    for (int64_t l = 0; l < n; l++)
-        spread = fmax(spread, fmax(fabs(mix->gap_low[l]), fabs(mix->gap_high[l])));
+    double spread = 0.0, lead = 0.0, sum_low = 0.0, sum_high = 0.0;
     for (int64_t l = 0; l < n; l++) {
-        bound_exponential(mix, l, l == best ? 0.0 : spread);
+        spread = fmax(spread, fmax(fabs(mix->gap_low[l]), fabs(mix->gap_high[l])));
+        lead = fmax(lead, -mix->gap_low[l]);
+    }
+    /* The largest computed logit may be another one, by `lead`: weights relative to the best are
+     * larger by exp(lead / tau). */
+    double lambda = exp_end(-lead, mix->heat.tau, 1) * mix->sense->format.smallest * INFLATE;
+    for (int64_t l = 0; l < n; l++) {
+        bound_exponential(mix, l, spread, lambda);
         sum_low += mix->weight_low[l];
         sum_high += mix->weight_high[l];
     }
@@ -677,6 +706,10 @@ static void attend_soft(xfi_mix *mix, xfi_span *span, int64_t i, int64_t n, xfi_
         log->one_temperature = 1;
         weigh_one_temperature(mix, best, n);
     }
+    const xfi_format *format = &mix->sense->format;
+    if (mix->sense->ieee && !(mix->heat.tau >= ldexp(1.0, format->emin + 2) &&
+                              mix->heat.tau <= ldexp(1.0, format->emax - 2)))
+        log->is_lost = 1;
     log->used_exp = 1;
     log->may_be_subnormal = 1;
     set_core(mix, best, n, log);
@@ -731,6 +764,7 @@ void xfi_mix_token(xfi_mix *mix, xfi_box out, xfi_span *span, int64_t i, xfi_log
             average(mix, n == 1 && !mix->causal ? &first : NULL, n, log);
         }
     } else if (mix->heat.attention == XF_HARDMAX) {
+        note_logits(mix, log);
         attend_hard(mix, i, n, log);
     } else {
         attend_soft(mix, span, i, n, log);
