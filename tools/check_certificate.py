@@ -29,8 +29,7 @@ def exp_above(x):  # at least exp(x), x <= 0; Context.exp is correctly rounded; 
     c = Context(prec=40, rounding=ROUND_CEILING)
     return min(ONE, Fraction(c.next_plus(c.exp(c.divide(x.numerator, x.denominator))))) if x >= -800 else two(-1154)
 class Symbol:
-    """An unknown number in [lo, hi], a multiple of 2^e; `floating`: a number of the format; `source`: a form (or None)
-    that it differs from by at most `noise`."""
+    """An unknown multiple of 2^e in [lo, hi], a number of the format if floating, within noise of the form source."""
     def __init__(self, lo, hi, e, floating=False, source=None, noise=ZERO):
         self.lo, self.hi, self.e, self.floating, self.source, self.noise = lo, hi, e, floating, source, noise
 Form = collections.namedtuple("Form", "constant terms")  # constant + sum of coefficients times symbols
@@ -358,8 +357,8 @@ def check(args):
         place = lambda tokens: [t + (l * 2.0 ** -model.positions,) for l, t in enumerate(tokens)]
         pairs = [(place(x), place(y)) for x, y in pairs]
     tokens, digests = sum(len(x) for x, _ in pairs), [hashlib.sha256(r).hexdigest() for r in raw]
-    facts = [("model", dict(sha256=digests[1], dtype=model.dtype, d=model.d, width=model.width, blocks=len(model.blocks),
-                            order=model.order, causal=model.causal)), ("dataset", dict(
+    facts = [("model", dict(sha256=digests[1], dtype=model.dtype, d=model.d, width=model.width, order=model.order,
+                            blocks=len(model.blocks), causal=model.causal)), ("dataset", dict(
         sha256=digests[2], sequences=len(pairs), tokens=tokens, targets=sum(len(y) for _, y in pairs)))]
     failures = [f"{part}: {key} is {value}, the certificate says {certificate[part][key]}" for part, values in facts
                 for key, value in values.items() if certificate[part][key] != value]

@@ -41,6 +41,8 @@ static int rational(const xf_model *model, const xf_dataset *data) {
     xf_status status = xft_rational_verify(&n_exact, model, data, NULL);
     if (status != XF_ERR_ARGUMENT)
         return status == XF_OK;
+    if (model->order != XF_FF_SA || model->causal)
+        return -1;
     return xft_ball_verify(&radius, model, data, &balls, NULL) == XF_NOT_EXACT ? 0 : -1;
 }
 
@@ -56,8 +58,8 @@ void xft_ask(xft_opinions *out, const xf_model *model, const xf_dataset *data, i
         abort();
     out->verify = xf_verify(&report, model, data, &run, NULL) == XF_OK;
     out->orders = orders(model, data, room, n_orders, seed);
-    out->search = out->verify && out->orders ? xft_all_orders(&sequence, model, data, seed)
-                                             : XFT_NOTHING_FOUND;
+    out->search =
+        out->verify ? xft_all_orders(&sequence, model, data, seed) : XFT_NOTHING_FOUND;
     out->rational = rational(model, data);
     out->flushed = xft_run_flushed(room, model, data) ? is_exact(room, data) : -1;
     xf_status status = xf_certify(&certificate, model, data, &certify, NULL);
