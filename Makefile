@@ -1,9 +1,10 @@
 # A thin front for CMake. `make help` lists the targets.
 
 PREFIX ?= /usr/local
+MUTANTS ?= 100
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help deps demo test check bench install clean
+.PHONY: help deps demo test check mutate bench install clean
 .DEFAULT_GOAL := help
 
 help:
@@ -12,6 +13,8 @@ help:
 	@echo "                           1,797 handwritten digits"
 	@echo "make test                  build with warnings as errors and run the whole test suite"
 	@echo "make check                 format, clang-tidy, dependency law, symbols, man pages, tests"
+	@echo "make mutate                spoil models in one place each, a hundred times as many as the"
+	@echo "                           tests do, and report who notices"
 	@echo "make bench                 measure, and write bench/results.csv"
 	@echo "make install PREFIX=DIR    program, library, headers, man pages (default $(PREFIX))"
 	@echo "make clean                 remove build/"
@@ -37,6 +40,11 @@ check:
 	@tools/check_man.sh
 	@tools/check_tidy.sh build/dev $(JOBS)
 	@ctest --preset dev -j $(JOBS)
+
+mutate: deps
+	@tools/build.sh dev $(JOBS) mutation_mutants mutation_random_models
+	@XF_MUTATION_MULTIPLIER=$(MUTANTS) build/dev/tests/mutation_mutants
+	@XF_MUTATION_MULTIPLIER=$(MUTANTS) build/dev/tests/mutation_random_models
 
 bench:
 	@tools/install_deps.sh build

@@ -58,8 +58,7 @@ void xft_ask(xft_opinions *out, const xf_model *model, const xf_dataset *data, i
         abort();
     out->verify = xf_verify(&report, model, data, &run, NULL) == XF_OK;
     out->orders = orders(model, data, room, n_orders, seed);
-    out->search =
-        out->verify ? xft_all_orders(&sequence, model, data, seed) : XFT_NOTHING_FOUND;
+    out->search = out->verify ? xft_all_orders(&sequence, model, data, seed) : XFT_NOTHING_FOUND;
     out->rational = rational(model, data);
     out->flushed = xft_run_flushed(room, model, data) ? is_exact(room, data) : -1;
     xf_status status = xf_certify(&certificate, model, data, &certify, NULL);

@@ -9,12 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[XFT_N_MUTATIONS] = {
-    "weight, one bit",        "zero weight, one bit", "input weight, ulp",  "output weight, ulp",
-    "threshold, ulp",         "threshold, low bit",   "threshold doubled",  "output weight zeroed",
-    "input weight negated",   "eta or rho",           "V or A, ulp",        "block dropped",
-    "blocks swapped",         "block repeated",       "input datum, ulp",   "target datum, ulp",
-    "overflow",               "underflow",            "weight subnormal",   "zeros negated"};
+static const char *const names[XFT_N_MUTATIONS] = {"weight, one bit",
+                                                   "zero weight, one bit",
+                                                   "input weight, ulp",
+                                                   "output weight, ulp",
+                                                   "threshold, ulp",
+                                                   "threshold, low bit",
+                                                   "threshold doubled",
+                                                   "output weight zeroed",
+                                                   "input weight negated",
+                                                   "eta or rho",
+                                                   "V or A, ulp",
+                                                   "block dropped",
+                                                   "blocks swapped",
+                                                   "block repeated",
+                                                   "input datum, ulp",
+                                                   "target datum, ulp",
+                                                   "overflow",
+                                                   "underflow",
+                                                   "weight subnormal",
+                                                   "zeros negated"};
 
 const char *xft_mutation_name(xft_mutation how) {
     return names[how];
@@ -166,8 +180,8 @@ static int nudge(double *place, xf_dtype dtype, xfi_rng *rng) {
 static int flip_weight(const xf_model *m, int zero, xfi_rng *rng) {
     double *place = pick_weight(m, ETA, LAST_MATRIX, zero, rng);
     int64_t n_bits = m->dtype == XF_F32 ? 32 : 64, mantissa = m->dtype == XF_F32 ? 23 : 52;
-    int64_t bit = zero && xfi_rng_below(rng, 2) ? xfi_rng_below(rng, mantissa)
-                                                : xfi_rng_below(rng, n_bits);
+    int64_t bit =
+        zero && xfi_rng_below(rng, 2) ? xfi_rng_below(rng, mantissa) : xfi_rng_below(rng, n_bits);
     return place != NULL && set(place, flipped(*place, m->dtype, bit));
 }
 
@@ -176,13 +190,13 @@ static int change_bias(const xf_model *m, xft_mutation how, xfi_rng *rng) {
     double *place = pick_weight(m, FF_B, FF_B, 0, rng);
     if (place == NULL)
         return 0;
-    double v = *place +
-               (how == XFT_BIAS_DOUBLED ? *place : ldexp(1.0, xfi_lowest_bit(*place)));
+    double v = *place + (how == XFT_BIAS_DOUBLED ? *place : ldexp(1.0, xfi_lowest_bit(*place)));
     return xfi_representable(&format, v) && set(place, v);
 }
 
 static int change_residual(const xf_model *m, xfi_rng *rng) {
-    double *place = (xfi_rng_below(rng, 3) ? m->ff_eta : m->sa_rho) + xfi_rng_below(rng, m->n_blocks);
+    double *place =
+        (xfi_rng_below(rng, 3) ? m->ff_eta : m->sa_rho) + xfi_rng_below(rng, m->n_blocks);
     return set(place, *place == 0.0 ? 1.0 : *place - xfi_format_of(m->dtype).u * *place);
 }
 
@@ -214,8 +228,8 @@ static int change_blocks(xf_model *m, xft_mutation how, xfi_rng *rng) {
 
 /* ---- the ends of the range ---- */
 
-/* Multiply a neuron's inputs and bias by 2^e and its outputs by 2^f. Returns 0, and changes nothing,
- * if a weight would not be finite. */
+/* Multiply a neuron's inputs and bias by 2^e and its outputs by 2^f. Returns 0, and changes
+ * nothing, if a weight would not be finite. */
 static int scale_neuron(const xf_model *m, int64_t block, int64_t i, int e, int f) {
     const xfi_format format = xfi_format_of(m->dtype);
     double *U = m->ff_U + (block * m->width + i) * m->d, *b = m->ff_b + block * m->width + i,

@@ -1,5 +1,5 @@
-/* Tiny random models whose sums are on the brink of rounding, with the outputs of the dense engine as
- * targets: some are exact in every order, some in a few. Whatever is certified is searched for a
+/* Tiny random models whose sums are on the brink of rounding, with the outputs of the dense engine
+ * as targets: some are exact in every order, some in a few. Whatever is certified is searched for a
  * counterexample, order by order.
  *
  * Environment: XF_MUTATION_MULTIPLIER, XF_MUTATION_SEED, XF_MUTATION_VERBOSE as in test_mutants.c.
@@ -35,8 +35,8 @@ static double draw(xfi_rng *rng, int bits) {
         return 0.0;
     if (kind < 4)
         return ldexp(sign, e);
-    return ldexp(sign * (double)(1 + xfi_rng_below(rng, (int64_t)1 << (1 + xfi_rng_below(rng, bits)))),
-                 e);
+    return ldexp(
+        sign * (double)(1 + xfi_rng_below(rng, (int64_t)1 << (1 + xfi_rng_below(rng, bits)))), e);
 }
 
 static void fill(double *values, int64_t n, xfi_rng *rng, int bits) {
@@ -81,7 +81,8 @@ static void draw_model(xf_model *m, xfi_rng *rng) {
 static int draw_inputs(xf_dataset *data, const xf_model *m, xfi_rng *rng) {
     enum { N_MAX = 2, PER = 4, D_MAX = 3 };
     double x[N_MAX * PER * D_MAX], y[N_MAX * D_MAX] = {0};
-    int64_t N = 1 + xfi_rng_below(rng, N_MAX), offsets[N_MAX + 1] = {0}, ends[N_MAX + 1] = {0, 1, 2};
+    int64_t N = 1 + xfi_rng_below(rng, N_MAX), offsets[N_MAX + 1] = {0},
+            ends[N_MAX + 1] = {0, 1, 2};
     for (int64_t j = 0; j < N; j++)
         offsets[j + 1] = offsets[j] + 1 + xfi_rng_below(rng, PER);
     fill(x, offsets[N] * m->d, rng, m->dtype == XF_F32 ? 12 : 26);

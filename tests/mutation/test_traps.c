@@ -1,6 +1,6 @@
-/* Models by hand that are exact in real arithmetic and on the dense engine, or nearly so, but not in
- * every admissible evaluation: rounding that depends on the order, fused products, overflow on the
- * way, infinity times 0, reciprocals, underflow of materialised entries, flushed subnormals.
+/* Models by hand that are exact in real arithmetic and on the dense engine, or nearly so, but not
+ * in every admissible evaluation: rounding that depends on the order, fused products, overflow on
+ * the way, infinity times 0, reciprocals, underflow of materialised entries, flushed subnormals.
  * Labels: exact */
 #include "mutation/judges.h"
 
@@ -133,8 +133,8 @@ static void a_materialised_entry(void **state) {
     }
 }
 
-/* A row of V with two entries, one of which is rounded to a multiple of the smallest number and then
- * multiplied by a large value. */
+/* A row of V with two entries, one of which is rounded to a multiple of the smallest number and
+ * then multiplied by a large value. */
 static void a_subnormal_entry(void **state) {
     (void)state;
     const double x[] = {0x1p500, 0x1p-10}, y[] = {0x1.8p-574, 0.0};
@@ -205,10 +205,15 @@ static void a_flushed_product(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_order_that_rounds),   cmocka_unit_test(a_fused_product),
-        cmocka_unit_test(an_order_that_overflows), cmocka_unit_test(infinity_times_zero),
-        cmocka_unit_test(a_reciprocal),           cmocka_unit_test(a_materialised_entry), cmocka_unit_test(a_subnormal_entry),
-        cmocka_unit_test(a_materialised_logit),   cmocka_unit_test(a_flushed_weight),
+        cmocka_unit_test(an_order_that_rounds),
+        cmocka_unit_test(a_fused_product),
+        cmocka_unit_test(an_order_that_overflows),
+        cmocka_unit_test(infinity_times_zero),
+        cmocka_unit_test(a_reciprocal),
+        cmocka_unit_test(a_materialised_entry),
+        cmocka_unit_test(a_subnormal_entry),
+        cmocka_unit_test(a_materialised_logit),
+        cmocka_unit_test(a_flushed_weight),
         cmocka_unit_test(a_flushed_product),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -279,7 +279,8 @@ static int is_zero(const xf_low_rank *m, int64_t block, int64_t d) {
 static void attend_all(search *s, states *out, int64_t block, const states *tokens, int64_t i,
                        int64_t n) {
     int64_t d = s->model->d;
-    int sizes[MAX_PARTS] = {0}, choice[MAX_PARTS] = {0}, coordinates[MAX_PARTS] = {0}, which[MAX_PARTS] = {0};
+    int sizes[MAX_PARTS] = {0}, choice[MAX_PARTS] = {0}, coordinates[MAX_PARTS] = {0},
+        which[MAX_PARTS] = {0};
     for (int64_t l = 0; l < n; l++)
         sizes[l] = tokens[l].n;
     double *mu = xfi_calloc(d, sizeof *mu);

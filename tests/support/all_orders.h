@@ -4,8 +4,8 @@
  *     U x + b,  eta x + W r,  sum over tokens,  right mean,  rho x + V mean
  * is evaluated in every order and every bracketing, each product rounded or fused into an addition
  * that uses it; the mean is a sum divided by n, a sum times the rounded 1/n, or a sum of terms that
- * carry it; V is factored or materialised. A token is a set of states, the ones that can be reached.
- * Terms that are 0 are left out: adding 0 is exact. */
+ * carry it; V is factored or materialised. A token is a set of states, the ones that can be
+ * reached. Terms that are 0 are left out: adding 0 is exact. */
 #ifndef XFT_SUPPORT_ALL_ORDERS_H
 #define XFT_SUPPORT_ALL_ORDERS_H
 

@@ -1,7 +1,6 @@
-/* xf_mutants DIRECTORY COUNT [SEED]: write COUNT spoiled models and their data, NUMBER.safetensors and
- * NUMBER.npz, and print one JSON object a line that says what is known about each:
- *     subject, mutation   its history
- *     inexact             was an admissible evaluation found that is not exact
+/* xf_mutants DIRECTORY COUNT [SEED]: write COUNT spoiled models and their data, NUMBER.safetensors
+ * and NUMBER.npz, and print one JSON object a line that says what is known about each: subject,
+ * mutation   its history inexact             was an admissible evaluation found that is not exact
  *     always              was every order of summation found to be exact
  *     rational            exact in real arithmetic; null if not known
  *     real, ieee          the certifier's answers
