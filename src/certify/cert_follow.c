@@ -92,11 +92,10 @@ static void note_quiet(const xfi_follower *f, const xfi_ff *ff, const xfi_box *b
 
 /* Does the layer leave the box as it is? */
 static int is_quiet(const xfi_follower *f, const xfi_ff *ff, const xfi_box *box, xfi_log *log) {
-    int ieee32 = f->sense->ieee && f->sense->format.p == 24;
     if (ff->eta != 1.0)
         return 0;
     for (int32_t i = 0; i < ff->n_units; i++)
-        if (!xfi_unit_is_quiet(&ff->units[i], box, ieee32))
+        if (!xfi_unit_is_quiet(&ff->units[i], box, f->sense))
             return 0;
     for (int32_t i = 0; i < ff->n_units; i++)
         xfi_unit_margin(&ff->units[i], box, log);

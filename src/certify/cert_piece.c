@@ -88,12 +88,11 @@ static void add_free(job *j, int32_t k) {
 /* The neurons that may act, and the coordinates that they read. */
 static void find_live(job *j) {
     xfi_piece *p = j->piece;
-    int ieee32 = p->sense->ieee && p->sense->format.p == 24;
     for (int64_t k = 0; k < p->d; k++)
         p->free_of[k] = -1;
     for (int32_t i = 0; i < j->ff->n_units; i++) {
         const xfi_unit *unit = &j->ff->units[i];
-        if (xfi_unit_is_quiet(unit, &j->in, ieee32)) {
+        if (xfi_unit_is_quiet(unit, &j->in, p->sense)) {
             xfi_unit_margin(unit, &j->in, j->log);
             continue;
         }
