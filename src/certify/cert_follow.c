@@ -138,8 +138,8 @@ static int attend(xfi_follower *f, const xfi_sa *sa, const xfi_ff *behind, xfi_l
         n_out = f->tokens.n;
     if (f->tokens.n_states == 1 && !f->mix.causal)
         n_out = 1;
-    int joined = behind != NULL && f->mix.heat.attention == XF_SOFTMAX && !sa->A.is_zero &&
-                 !sa->V.is_zero;
+    int joined =
+        behind != NULL && f->mix.heat.attention == XF_SOFTMAX && !sa->A.is_zero && !sa->V.is_zero;
     xfi_mix_begin(&f->mix, sa, &f->tokens, log);
     f->next.n = f->tokens.n;
     f->next.n_states = n_out;

@@ -30,8 +30,8 @@ typedef struct xfi_sense {
 static inline xfi_sense xfi_sense_in(int ieee, xfi_format format) {
     double u = format.u > 0x1p-53 ? format.u : 0x1p-53;
     double size = format.emax < 1000 ? ldexp(1.0, format.emax - 1) : 0x1p1000;
-    return (xfi_sense){ieee,  format, format.emin - format.p + 1,
-                       8 * u, 0x1p-1000 + 2 * format.smallest, size};
+    return (xfi_sense){
+        ieee, format, format.emin - format.p + 1, 8 * u, 0x1p-1000 + 2 * format.smallest, size};
 }
 
 static inline xfi_sense xfi_sense_of(int ieee, xf_dtype dtype) {

@@ -344,9 +344,8 @@ static void write_coordinate(job *j, xfi_box out, int32_t c) {
             arf_set(p->form + j->span.n_free, p->sum.terms[0].low);
     }
     for (int i = 0; i < j->n_live; i++) {
-        const xfi_link *to = p->live[i].state == XFI_INACTIVE
-                                 ? NULL
-                                 : output_at(p->live[i].unit, c);
+        const xfi_link *to =
+            p->live[i].state == XFI_INACTIVE ? NULL : output_at(p->live[i].unit, c);
         if (to != NULL)
             append_neuron(j, &p->live[i], to);
     }

@@ -10,10 +10,10 @@ typedef struct xfi_live {
     const xfi_unit *unit;
     int state; /* XFI_INACTIVE, ... */
     int32_t exponent;
-    arf_ptr form;      /* [d + 1] the affine function of its pre-activation */
-    arf_t low, high;   /* its exact range */
-    arf_t error;       /* bound of the rounding */
-    arf_t most;        /* upper bound of the computed relu */
+    arf_ptr form;    /* [d + 1] the affine function of its pre-activation */
+    arf_t low, high; /* its exact range */
+    arf_t error;     /* bound of the rounding */
+    arf_t most;      /* upper bound of the computed relu */
 } xfi_live;
 
 enum { XFI_INACTIVE, XFI_ACTIVE, XFI_UNCERTAIN };

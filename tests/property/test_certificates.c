@@ -85,14 +85,27 @@ static void print(const char *name, const tally *t) {
 /* ---- constructions ---- */
 
 static const xft_family families[] = {
-    {.name = "grid", .inputs = XFT_X_GAUSSIAN | XFT_X_VOCABULARY, .targets = XFT_Y_INTEGER, .d_min = 2},
-    {.name = "any", .inputs = XFT_X_GAUSSIAN | XFT_X_UNIFORM | XFT_X_OFFSET,
-     .targets = XFT_Y_SINGLE | XFT_Y_FULL | XFT_Y_ODD | XFT_Y_ZEROS, .d_min = 2},
-    {.name = "lattice", .inputs = XFT_X_LATTICE | XFT_X_BINARY | XFT_X_ONE_HOT,
-     .targets = XFT_Y_HALF | XFT_Y_POWERS | XFT_Y_INPUTS, .d_min = 2},
-    {.name = "scales", .inputs = XFT_X_TINY | XFT_X_HUGE | XFT_X_ANISOTROPIC | XFT_X_MIXED,
-     .targets = XFT_Y_MIXED | XFT_Y_RANGE | XFT_Y_ALL_ZERO, .d_min = 2},
-    {.name = "one dimension", .inputs = XFT_X_GAUSSIAN, .targets = XFT_Y_INTEGER, .d_min = 1, .d_max = 1},
+    {.name = "grid",
+     .inputs = XFT_X_GAUSSIAN | XFT_X_VOCABULARY,
+     .targets = XFT_Y_INTEGER,
+     .d_min = 2},
+    {.name = "any",
+     .inputs = XFT_X_GAUSSIAN | XFT_X_UNIFORM | XFT_X_OFFSET,
+     .targets = XFT_Y_SINGLE | XFT_Y_FULL | XFT_Y_ODD | XFT_Y_ZEROS,
+     .d_min = 2},
+    {.name = "lattice",
+     .inputs = XFT_X_LATTICE | XFT_X_BINARY | XFT_X_ONE_HOT,
+     .targets = XFT_Y_HALF | XFT_Y_POWERS | XFT_Y_INPUTS,
+     .d_min = 2},
+    {.name = "scales",
+     .inputs = XFT_X_TINY | XFT_X_HUGE | XFT_X_ANISOTROPIC | XFT_X_MIXED,
+     .targets = XFT_Y_MIXED | XFT_Y_RANGE | XFT_Y_ALL_ZERO,
+     .d_min = 2},
+    {.name = "one dimension",
+     .inputs = XFT_X_GAUSSIAN,
+     .targets = XFT_Y_INTEGER,
+     .d_min = 1,
+     .d_max = 1},
 };
 
 enum { N_FAMILIES = sizeof families / sizeof families[0] };
@@ -167,7 +180,8 @@ static void constructions_are_certified(void **state) {
 static int spoil_weight(xf_model *m, xfi_rng *rng) {
     const xfi_format format = xfi_format_of(m->dtype);
     int64_t L = m->n_blocks, d = m->d, w = m->width;
-    double *arrays[] = {m->ff_W, m->ff_U, m->ff_b, m->ff_eta, m->sa_rho, m->sa_V.left, m->sa_V.right};
+    double *arrays[] = {m->ff_W,   m->ff_U,      m->ff_b,      m->ff_eta,
+                        m->sa_rho, m->sa_V.left, m->sa_V.right};
     int64_t sizes[] = {L * d * w, L * d * w, L * w, L, L, L * d, L * d};
     int64_t which = xfi_rng_below(rng, 7), at = 0;
     for (int tries = 0; tries < 200; tries++) {
@@ -178,8 +192,8 @@ static int spoil_weight(xf_model *m, xfi_rng *rng) {
     double v = arrays[which][at], old = v;
     if (xfi_rng_below(rng, 2)) {
         if (m->dtype == XF_F32)
-            v = xfi_float_of_bits(xfi_bits_of_float((float)v) ^
-                                  (uint32_t)1 << xfi_rng_below(rng, 32));
+            v = xfi_float_of_bits(xfi_bits_of_float((float)v) ^ (uint32_t)1
+                                                                    << xfi_rng_below(rng, 32));
         else
             v = xfi_double_of_bits(xfi_bits_of_double(v) ^ (uint64_t)1 << xfi_rng_below(rng, 64));
     } else {
@@ -285,9 +299,16 @@ static void temperatures_are_part_of_the_claim(void **state) {
         xf_dataset data;
         xf_model model;
         xf_certificate c;
-        xf_generate_options how = {.kind = "gaussian", .n_sequences = 6, .d = 3, .n_min = 2, .n_max = 4,
-                                   .m_min = 1, .m_max = 2, .seed = (uint64_t)i};
-        xf_build_options options = {.construction = XF_PUBLISHED, .attention = XF_SOFTMAX, .tau = 0.25};
+        xf_generate_options how = {.kind = "gaussian",
+                                   .n_sequences = 6,
+                                   .d = 3,
+                                   .n_min = 2,
+                                   .n_max = 4,
+                                   .m_min = 1,
+                                   .m_max = 2,
+                                   .seed = (uint64_t)i};
+        xf_build_options options = {
+            .construction = XF_PUBLISHED, .attention = XF_SOFTMAX, .tau = 0.25};
         assert_int_equal(xf_generate(&data, &how, NULL), XF_OK);
         assert_int_equal(xf_build(&model, &data, &options, NULL, NULL), XF_OK);
         assert_int_equal(xf_certify(&c, &model, &data, &one_thread, NULL), XF_OK);

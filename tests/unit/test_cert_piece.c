@@ -80,7 +80,8 @@ typedef struct layer {
     double eta, U[W][D], b[W], W_[D][W];
 } layer;
 
-static void all_neurons(values *out, const xfi_format *f, const layer *l, const double x[D], int i) {
+static void all_neurons(values *out, const xfi_format *f, const layer *l, const double x[D],
+                        int i) {
     leaf terms[D + 1];
     values sums = {0};
     int n = 0;
