@@ -9,10 +9,15 @@
 #include <string.h>
 #include <time.h>
 
-static const cli_option_id option_ids[] = {
-    CLI_OUTPUT_CERTIFICATE, CLI_ATTENTION_OVERRIDE, CLI_TAU_OVERRIDE, CLI_EXP_ULP,
-    CLI_THREADS,            CLI_JSON,               CLI_QUIET,        CLI_HELP,
-    CLI_NONE};
+static const cli_option_id option_ids[] = {CLI_OUTPUT_CERTIFICATE,
+                                           CLI_ATTENTION_OVERRIDE,
+                                           CLI_TAU_OVERRIDE,
+                                           CLI_EXP_ULP,
+                                           CLI_THREADS,
+                                           CLI_JSON,
+                                           CLI_QUIET,
+                                           CLI_HELP,
+                                           CLI_NONE};
 
 static const char *const answers[] = {"unknown", "yes", "no"};
 
@@ -52,8 +57,7 @@ static double least_margin(const xf_phase_margin *margins, int64_t n) {
     return least;
 }
 
-static void print_certificate(const cli_options *options, const xf_certificate *c,
-                              double seconds) {
+static void print_certificate(const cli_options *options, const xf_certificate *c, double seconds) {
     double margin = least_margin(c->ieee_margins, c->n_phases);
     print_claim(options, "real", "exact in real arithmetic", &c->real);
     print_claim(options, "ieee", "exact in every order of summation, with and without FMA",
@@ -80,12 +84,11 @@ static json_t *claim_json(const xf_claim *claim) {
 
 static json_t *certificate_json(const cli_options *options, const xf_certificate *c,
                                 double seconds) {
-    return json_pack(
-        "{s:o,s:o,s:b,s:o,s:o,s:o,s:o}", "real", claim_json(&c->real), "ieee",
-        claim_json(&c->ieee), "subnormals_absent", c->ieee.is_subnormal_free, "exp_ulp",
-        c->ieee.uses_exp ? json_integer(c->exp_ulp) : json_null(), "margin",
-        cli_json_real(least_margin(c->ieee_margins, c->n_phases)), "seconds",
-        cli_json_real(seconds), "output", cli_json_text(options->output));
+    return json_pack("{s:o,s:o,s:b,s:o,s:o,s:o,s:o}", "real", claim_json(&c->real), "ieee",
+                     claim_json(&c->ieee), "subnormals_absent", c->ieee.is_subnormal_free,
+                     "exp_ulp", c->ieee.uses_exp ? json_integer(c->exp_ulp) : json_null(), "margin",
+                     cli_json_real(least_margin(c->ieee_margins, c->n_phases)), "seconds",
+                     cli_json_real(seconds), "output", cli_json_text(options->output));
 }
 
 /* The digests are those of the files that were loaded: they are taken before and after. */

@@ -92,11 +92,10 @@ static void note_quiet(const xfi_follower *f, const xfi_ff *ff, const xfi_box *b
 
 /* Does the layer leave the box as it is? */
 static int is_quiet(const xfi_follower *f, const xfi_ff *ff, const xfi_box *box, xfi_log *log) {
-    int ieee32 = f->sense->ieee && f->sense->format.p == 24;
     if (ff->eta != 1.0)
         return 0;
     for (int32_t i = 0; i < ff->n_units; i++)
-        if (!xfi_unit_is_quiet(&ff->units[i], box, ieee32))
+        if (!xfi_unit_is_quiet(&ff->units[i], box, f->sense))
             return 0;
     for (int32_t i = 0; i < ff->n_units; i++)
         xfi_unit_margin(&ff->units[i], box, log);
@@ -139,8 +138,8 @@ static int attend(xfi_follower *f, const xfi_sa *sa, const xfi_ff *behind, xfi_l
         n_out = f->tokens.n;
     if (f->tokens.n_states == 1 && !f->mix.causal)
         n_out = 1;
-    int joined = behind != NULL && f->mix.heat.attention == XF_SOFTMAX && !sa->A.is_zero &&
-                 !sa->V.is_zero;
+    int joined =
+        behind != NULL && f->mix.heat.attention == XF_SOFTMAX && !sa->A.is_zero && !sa->V.is_zero;
     xfi_mix_begin(&f->mix, sa, &f->tokens, log);
     f->next.n = f->tokens.n;
     f->next.n_states = n_out;

@@ -9,8 +9,8 @@ static const double INFLATE = 1.0 + 0x1p-30;
 int xfi_mix_init(xfi_mix *mix, const xfi_sense *sense, const xfi_heat *heat, const xf_model *model,
                  int64_t n_max) {
     int64_t d = model->d;
-    *mix = (xfi_mix){
-        .sense = sense, .heat = *heat, .d = d, .n_max = n_max, .causal = model->causal};
+    *mix =
+        (xfi_mix){.sense = sense, .heat = *heat, .d = d, .n_max = n_max, .causal = model->causal};
     int ok = xfi_sum_init(&mix->sum, sense, (int)(2 * d + 3), 0);
     arf_struct *scalars[] = {mix->low,  mix->high,  mix->positive, mix->negative,
                              mix->size, mix->value, mix->weight};
@@ -40,10 +40,10 @@ void xfi_mix_clear(xfi_mix *mix) {
                              mix->size, mix->value, mix->weight};
     for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; i++)
         arf_clear(scalars[i]);
-    void *blocks[] = {mix->mean_low,    mix->mean_high, mix->query,      mix->query_radius,
-                      mix->query_size,  mix->gap_low,   mix->gap_high,   mix->weight_low,
-                      mix->weight_high, mix->key,       mix->key_radius, mix->core,
-                      mix->mean_exponent, mix->chosen,  mix->to_low,     mix->to_high};
+    void *blocks[] = {mix->mean_low,      mix->mean_high, mix->query,      mix->query_radius,
+                      mix->query_size,    mix->gap_low,   mix->gap_high,   mix->weight_low,
+                      mix->weight_high,   mix->key,       mix->key_radius, mix->core,
+                      mix->mean_exponent, mix->chosen,    mix->to_low,     mix->to_high};
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
         xfi_free(blocks[i]);
 }
@@ -93,8 +93,9 @@ static int32_t add_tokens(xfi_mix *mix, const int64_t *chosen, int64_t n, int64_
 /* Is the sum in mix exact in every order? C-grid. */
 static int sum_on_grid(const xfi_mix *mix, int32_t e, int64_t nonzero) {
     slong limit = mix->sense->format.p + (slong)e;
-    return nonzero <= 1 || (e >= mix->sense->least && arf_cmpabs_2exp_si(mix->positive, limit) <= 0 &&
-                            arf_cmpabs_2exp_si(mix->negative, limit) <= 0);
+    return nonzero <= 1 ||
+           (e >= mix->sense->least && arf_cmpabs_2exp_si(mix->positive, limit) <= 0 &&
+            arf_cmpabs_2exp_si(mix->negative, limit) <= 0);
 }
 
 /* Divide the sums in mix by n, with what rounding may add. Returns the exponent of the mean. */
@@ -246,8 +247,8 @@ static void append_rank_one(xfi_mix *mix, const xfi_square *V, int64_t c, int64_
         log->may_be_subnormal = 1;
     if (term != NULL && mix->sense->ieee && inner < mix->sense->least) {
         term->inexact = 1;
-        mix->sum.extra_underflow += 2.0 + fabs(V->left[c]) + mix->mean_high[k] - mix->mean_low[k] +
-                                    fabs(mix->mean_low[k]);
+        mix->sum.extra_underflow +=
+            2.0 + fabs(V->left[c]) + mix->mean_high[k] - mix->mean_low[k] + fabs(mix->mean_low[k]);
     }
 }
 
@@ -368,7 +369,8 @@ static void set_query(xfi_mix *mix, int64_t i) {
             radius += fabs(a) * r[k];
         }
         int is_scaling = A->n_left == 0 && A->n_right == 0 && A->full == NULL;
-        double own = is_scaling && xfi_is_power_of_two(A->alpha) ? 0.0 : 0x1p-52 * (double)(3 * d + 6);
+        double own =
+            is_scaling && xfi_is_power_of_two(A->alpha) ? 0.0 : 0x1p-52 * (double)(3 * d + 6);
         mix->query[c] = y;
         mix->query_size[c] = size * INFLATE;
         mix->query_radius[c] = (radius + own * size) * INFLATE;
@@ -556,7 +558,8 @@ static void attend_hard(xfi_mix *mix, int64_t i, int64_t n, xfi_log *log) {
             xfi_log_decision(log, mix->gap_low[l], mix->gap_low[l] + 2 * bound);
             continue;
         }
-        /* An exact gap below 0 cannot be: best has the largest logit at the centres, up to rounding. */
+        /* An exact gap below 0 cannot be: best has the largest logit at the centres, up to
+         * rounding. */
         mix->chosen[count++] = l;
         ties += mix->gap_low[l] == 0.0 && mix->gap_high[l] == 0.0;
     }
@@ -637,7 +640,8 @@ static void weigh_one_temperature(xfi_mix *mix, int64_t best, int64_t n) {
     }
     for (int64_t l = 0; l < n; l++) {
         double others_low = fmax(0.0, sum_low / INFLATE - mix->weight_low[l]);
-        double others_high = (sum_high - mix->weight_high[l]) * INFLATE + sum_high * (INFLATE - 1.0);
+        double others_high =
+            (sum_high - mix->weight_high[l]) * INFLATE + sum_high * (INFLATE - 1.0);
         double high = mix->weight_high[l], low = mix->weight_low[l];
         mix->weight_high[l] = high > 0.0 ? fmin(1.0, high / (high + others_low) * INFLATE) : 0.0;
         mix->weight_low[l] = low > 0.0 ? low / (low + others_high) / INFLATE : 0.0;
@@ -770,8 +774,8 @@ void xfi_mix_token(xfi_mix *mix, xfi_box out, xfi_span *span, int64_t i, xfi_log
         attend_soft(mix, span, i, n, log);
     }
     value_token(mix, out, i, log);
-    int is_mean = sa->rho == 0.0 && sa->V.alpha == 1.0 && sa->V.n_left == 0 &&
-                  sa->V.n_right == 0 && sa->V.full == NULL;
+    int is_mean = sa->rho == 0.0 && sa->V.alpha == 1.0 && sa->V.n_left == 0 && sa->V.n_right == 0 &&
+                  sa->V.full == NULL;
     if (!is_mean)
         span->n_generators = 0;
 }

@@ -40,13 +40,13 @@ typedef struct xfi_mix {
     arf_t low, high, positive, negative, size, value, weight;
     double *mean_low, *mean_high;
     int32_t *mean_exponent;
-    double *query, *query_radius, *query_size;     /* [d] A x_i */
-    double *key, *key_radius;                      /* [n_max][d] */
-    double *gap_low, *gap_high;                    /* [n_max] logit of the best less that of l */
-    double *weight_low, *weight_high;              /* [n_max] */
-    int64_t *chosen;                               /* [n_max] */
-    const double **to_low, **to_high;              /* [n_max] */
-    double *core;                                  /* [2][d] */
+    double *query, *query_radius, *query_size; /* [d] A x_i */
+    double *key, *key_radius;                  /* [n_max][d] */
+    double *gap_low, *gap_high;                /* [n_max] logit of the best less that of l */
+    double *weight_low, *weight_high;          /* [n_max] */
+    int64_t *chosen;                           /* [n_max] */
+    const double **to_low, **to_high;          /* [n_max] */
+    double *core;                              /* [2][d] */
     /* the layer */
     const xfi_sa *sa;
     const xfi_tokens *tokens;

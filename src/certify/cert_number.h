@@ -23,11 +23,19 @@ typedef struct xfi_sense {
     int ieee;
     xfi_format format;
     int least; /* exponent of the smallest subnormal number */
+    /* for quick tests in binary64: relative and absolute slack a term, and the largest size */
+    double quiet_slack, quiet_tiny, quiet_size;
 } xfi_sense;
 
+static inline xfi_sense xfi_sense_in(int ieee, xfi_format format) {
+    double u = format.u > 0x1p-53 ? format.u : 0x1p-53;
+    double size = format.emax < 1000 ? ldexp(1.0, format.emax - 1) : 0x1p1000;
+    return (xfi_sense){
+        ieee, format, format.emin - format.p + 1, 8 * u, 0x1p-1000 + 2 * format.smallest, size};
+}
+
 static inline xfi_sense xfi_sense_of(int ieee, xf_dtype dtype) {
-    xfi_format format = xfi_format_of(dtype);
-    return (xfi_sense){ieee, format, format.emin - format.p + 1};
+    return xfi_sense_in(ieee, xfi_format_of(dtype));
 }
 
 /* n numbers, initialised to 0; NULL if memory is short. */

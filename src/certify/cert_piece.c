@@ -88,12 +88,11 @@ static void add_free(job *j, int32_t k) {
 /* The neurons that may act, and the coordinates that they read. */
 static void find_live(job *j) {
     xfi_piece *p = j->piece;
-    int ieee32 = p->sense->ieee && p->sense->format.p == 24;
     for (int64_t k = 0; k < p->d; k++)
         p->free_of[k] = -1;
     for (int32_t i = 0; i < j->ff->n_units; i++) {
         const xfi_unit *unit = &j->ff->units[i];
-        if (xfi_unit_is_quiet(unit, &j->in, ieee32)) {
+        if (xfi_unit_is_quiet(unit, &j->in, p->sense)) {
             xfi_unit_margin(unit, &j->in, j->log);
             continue;
         }
@@ -345,9 +344,8 @@ static void write_coordinate(job *j, xfi_box out, int32_t c) {
             arf_set(p->form + j->span.n_free, p->sum.terms[0].low);
     }
     for (int i = 0; i < j->n_live; i++) {
-        const xfi_link *to = p->live[i].state == XFI_INACTIVE
-                                 ? NULL
-                                 : output_at(p->live[i].unit, c);
+        const xfi_link *to =
+            p->live[i].state == XFI_INACTIVE ? NULL : output_at(p->live[i].unit, c);
         if (to != NULL)
             append_neuron(j, &p->live[i], to);
     }

@@ -10,10 +10,10 @@ typedef struct xfi_live {
     const xfi_unit *unit;
     int state; /* XFI_INACTIVE, ... */
     int32_t exponent;
-    arf_ptr form;      /* [d + 1] the affine function of its pre-activation */
-    arf_t low, high;   /* its exact range */
-    arf_t error;       /* bound of the rounding */
-    arf_t most;        /* upper bound of the computed relu */
+    arf_ptr form;    /* [d + 1] the affine function of its pre-activation */
+    arf_t low, high; /* its exact range */
+    arf_t error;     /* bound of the rounding */
+    arf_t most;      /* upper bound of the computed relu */
 } xfi_live;
 
 enum { XFI_INACTIVE, XFI_ACTIVE, XFI_UNCERTAIN };
@@ -47,25 +47,24 @@ void xfi_piece_apply(xfi_piece *piece, xfi_box out, const xfi_ff *ff, xfi_box in
 
 /* Is the neuron 0 on the whole box, by a quick test? For one input this is C-sign; for more,
  * C-error with plenty of slack. */
-static inline int xfi_unit_is_quiet(const xfi_unit *unit, const xfi_box *box, int ieee32) {
+static inline int xfi_unit_is_quiet(const xfi_unit *unit, const xfi_box *box,
+                                    const xfi_sense *sense) {
     if (unit->n_in == 1) {
-        const xfi_link *in = unit->in;
-        double t = in->weight * (in->weight > 0.0 ? box->high : box->low)[in->at];
-        double s = t + unit->bias;
+        double weight = unit->in->weight;
+        double x = (weight > 0.0 ? box->high : box->low)[unit->in->at];
+        double t = weight * x, s = t + unit->bias;
         return s < -0x1p-50 * (fabs(t) + fabs(unit->bias)) - 0x1p-1000 ||
-               (t == 0.0 && unit->bias <= 0.0 &&
-                (in->weight > 0.0 ? box->high : box->low)[in->at] == 0.0);
+               (x == 0.0 && unit->bias <= 0.0);
     }
-    double sum = unit->bias, size = fabs(unit->bias);
+    double sum = unit->bias, size = fabs(unit->bias), count = (double)(unit->n_in + 4);
     for (int32_t k = 0; k < unit->n_in; k++) {
         const xfi_link *in = &unit->in[k];
         double a = in->weight * box->low[in->at], b = in->weight * box->high[in->at];
         sum += a > b ? a : b;
         size += fabs(a) > fabs(b) ? fabs(a) : fabs(b);
     }
-    double slack = (ieee32 ? 0x1p-21 : 0x1p-50) * (double)(unit->n_in + 4);
-    return size < (ieee32 ? 0x1p126 : 0x1p1000) &&
-           sum < -slack * size - (double)(unit->n_in + 4) * (ieee32 ? 0x1p-148 : 0x1p-1000);
+    return size < sense->quiet_size &&
+           sum < -count * (sense->quiet_slack * size + sense->quiet_tiny);
 }
 
 /* The margin of a quiet neuron. */

@@ -42,7 +42,8 @@ static void set_double(fmpq *q, double v) {
 }
 
 /* Not inlined: GCC 12 would warn of sizes that it misjudges. */
-__attribute__((noinline)) static void add_product(exact_run *r, fmpq *sum, double weight, const fmpq *value) {
+__attribute__((noinline)) static void add_product(exact_run *r, fmpq *sum, double weight,
+                                                  const fmpq *value) {
     if (weight == 0.0 || fmpq_is_zero(value))
         return;
     set_double(r->w, weight);

@@ -24,14 +24,14 @@ enum { XFI_REASON_SIZE = 160 };
 
 /* Record of one thread while it follows one sequence. */
 typedef struct xfi_log {
-    xfi_least least;         /* of the block at hand */
+    xfi_least least;                /* of the block at hand */
     int64_t sequence, token, block; /* where we are */
-    int is_lost;             /* an overflow could not be excluded: nothing is known any more */
-    int may_be_subnormal;    /* C-flush */
-    int used_exp;            /* the exponential of a number other than 0 */
-    int one_temperature;     /* some softmax could not be bounded for all smaller tau */
-    int64_t doubt_token;     /* last place where a token's number was spread further */
-    int64_t doubt_block;     /* -1: none */
+    int is_lost;          /* an overflow could not be excluded: nothing is known any more */
+    int may_be_subnormal; /* C-flush */
+    int used_exp;         /* the exponential of a number other than 0 */
+    int one_temperature;  /* some softmax could not be bounded for all smaller tau */
+    int64_t doubt_token;  /* last place where a token's number was spread further */
+    int64_t doubt_block;  /* -1: none */
     char doubt[XFI_REASON_SIZE];
 } xfi_log;
 

@@ -130,7 +130,8 @@ static int subsets_fit(xfi_sum *sum, int next, int without, int depth, int count
     for (int i = next; i < sum->n_terms; i++) {
         if (i == without)
             continue;
-        arf_srcptr below = sum->partial + (int64_t)depth * row, form = sum->forms + (int64_t)i * row;
+        arf_srcptr below = sum->partial + (int64_t)depth * row,
+                   form = sum->forms + (int64_t)i * row;
         arf_ptr here = sum->partial + (int64_t)(depth + 1) * row;
         for (int f = 0; f <= sum->span->n_free; f++)
             xfi_arf_plus(here + f, below + f, form + f);
@@ -192,8 +193,7 @@ void xfi_sum_judge(xfi_sum *sum) {
     int n_inexact = count_inexact(sum), m = sum->n_terms;
     int plain = n_inexact == 0 && sum->extra_roundings == 0 && sum->extra_underflow == 0.0;
     sum->finite = arf_cmpabs_2exp_si(sum->size, sense->format.emax) < 0;
-    sum->exact =
-        sum->finite && plain && (m <= 1 || on_grid(sum, -1) || all_subsets_fit(sum, -1));
+    sum->exact = sum->finite && plain && (m <= 1 || on_grid(sum, -1) || all_subsets_fit(sum, -1));
     sum->once = sum->finite && sum->extra_roundings == 0 && sum->extra_underflow == 0.0 &&
                 (m <= 1 || (m == 2 && n_inexact == 0));
     if (!sum->exact)
@@ -204,7 +204,8 @@ void xfi_sum_judge(xfi_sum *sum) {
 static int others_exact(xfi_sum *sum, int loose) {
     for (int i = 0; i < sum->n_terms; i++) {
         const xfi_term *term = &sum->terms[i];
-        if (i != loose && (term->inexact || !within(term->low, term->high, sum->sense->format.emax)))
+        if (i != loose &&
+            (term->inexact || !within(term->low, term->high, sum->sense->format.emax)))
             return 0;
     }
     return sum->n_terms <= 2 || on_grid(sum, loose) || all_subsets_fit(sum, loose);

@@ -24,7 +24,7 @@ typedef struct xfi_sum {
     int extra_roundings;    /* that a term may pass beyond those of the sum */
     double extra_underflow; /* multiples of lambda beyond those of the sum */
     xfi_term *terms;
-    arf_ptr forms; /* [XFI_SUBSET_TERMS][free_capacity + 1] of the first terms */
+    arf_ptr forms;                 /* [XFI_SUBSET_TERMS][free_capacity + 1] of the first terms */
     arf_ptr loose_low, loose_high; /* [XFI_SUBSET_TERMS] the independent part of a term */
 
     int exact;        /* no rounding in any order */
@@ -34,7 +34,7 @@ typedef struct xfi_sum {
     arf_t error;      /* bound of |computed - exact| */
 
     arf_t positive, negative, size, scratch_low, scratch_high;
-    arf_ptr partial;                 /* [XFI_SUBSET_TERMS + 1][free_capacity + 1] */
+    arf_ptr partial;                   /* [XFI_SUBSET_TERMS + 1][free_capacity + 1] */
     arf_ptr partial_low, partial_high; /* [XFI_SUBSET_TERMS + 1] */
 } xfi_sum;
 

@@ -206,7 +206,9 @@ static void set_reason(xf_claim *claim, const outcome *o) {
 static void state_claim(xf_claim *claim, const trial *t) {
     int64_t no = first_with(t, XF_NO), open = first_with(t, XF_UNKNOWN);
     int has_heat = t->heat.attention == XF_SOFTMAX && xfi_network_has_logits(t->network);
-    *claim = (xf_claim){.answer = no >= 0 ? XF_NO : open >= 0 ? XF_UNKNOWN : XF_YES,
+    *claim = (xf_claim){.answer = no >= 0     ? XF_NO
+                                  : open >= 0 ? XF_UNKNOWN
+                                              : XF_YES,
                         .n_proved = count_of(t, XF_YES),
                         .n_disproved = count_of(t, XF_NO),
                         .sequence = no >= 0 ? no : open,

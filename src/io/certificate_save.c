@@ -129,10 +129,11 @@ static void add_trusted(xfi_text *text) {
 }
 
 static void add_certificate(xfi_text *text, const xf_certificate *c) {
-    xfi_text_add(text,
-                 "{\n  \"format\": \"exactformer-certificate\", \"version\": 1,\n"
-                 "  \"tool\": {\"name\": \"exactformer\", \"version\": \"%s\", \"backend\": \"%s\"},\n",
-                 xf_version(), c->backend);
+    xfi_text_add(
+        text,
+        "{\n  \"format\": \"exactformer-certificate\", \"version\": 1,\n"
+        "  \"tool\": {\"name\": \"exactformer\", \"version\": \"%s\", \"backend\": \"%s\"},\n",
+        xf_version(), c->backend);
     add_subject(text, c);
     xfi_text_add(text, "  \"options\": {\"exp_ulp\": %d, \"threads\": %d},\n", c->exp_ulp,
                  c->threads);

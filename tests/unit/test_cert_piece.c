@@ -28,8 +28,8 @@ typedef struct leaf {
 } leaf;
 
 static double round_to(const xfi_format *f, double v) {
-    if (v == 0.0)
-        return 0.0;
+    if (v == 0.0 || !isfinite(v))
+        return v;
     int e = ilogb(v) < f->emin ? f->emin : ilogb(v);
     double unit = ldexp(1.0, e - f->p + 1);
     double r = nearbyint(v / unit) * unit;
@@ -80,7 +80,8 @@ typedef struct layer {
     double eta, U[W][D], b[W], W_[D][W];
 } layer;
 
-static void all_neurons(values *out, const xfi_format *f, const layer *l, const double x[D], int i) {
+static void all_neurons(values *out, const xfi_format *f, const layer *l, const double x[D],
+                        int i) {
     leaf terms[D + 1];
     values sums = {0};
     int n = 0;
@@ -220,7 +221,7 @@ static void try_layer(const xfi_sense *sense, const layer *l, xfi_rng *rng, tall
 }
 
 static void check_format(xfi_format f, int n, uint64_t seed) {
-    xfi_sense sense = {1, f, f.emin - f.p + 1};
+    xfi_sense sense = xfi_sense_in(1, f);
     xfi_rng rng;
     tally t = {0};
     xfi_rng_seed(&rng, seed, 0);
