@@ -1,7 +1,7 @@
 # A thin front for CMake. `make help` lists the targets.
 
 PREFIX ?= /usr/local
-MUTANTS ?= 100
+MUTANTS ?= 25
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: help deps demo test check mutate bench install clean
@@ -13,7 +13,7 @@ help:
 	@echo "                           1,797 handwritten digits"
 	@echo "make test                  build with warnings as errors and run the whole test suite"
 	@echo "make check                 format, clang-tidy, dependency law, symbols, man pages, tests"
-	@echo "make mutate                spoil models in one place each, a hundred times as many as the"
+	@echo "make mutate                spoil models in one place each, 25 times as many as the"
 	@echo "                           tests do, and report who notices"
 	@echo "make bench                 measure, and write bench/results.csv"
 	@echo "make install PREFIX=DIR    program, library, headers, man pages (default $(PREFIX))"

