@@ -151,8 +151,9 @@ static void choose(search *s, int *choice, const int *sizes, int n, int64_t inde
     int all = count_choices(sizes, n) <= MAX_CHOICES;
     s->is_exhaustive &= all;
     for (int i = 0; i < n; i++) {
-        choice[i] = (int)(all ? index % sizes[i] : xfi_rng_below(&s->rng, sizes[i]));
-        index /= sizes[i];
+        int64_t size = sizes[i] > 0 ? sizes[i] : 1;
+        choice[i] = (int)(all ? index % size : xfi_rng_below(&s->rng, size));
+        index /= size;
     }
 }
 
