@@ -368,11 +368,78 @@ static void random_models(void **state) {
     assert_true(t.n_not_finite > 0 && t.n_not_finite < t.n_runs);
 }
 
+/* Gates at corners of a cube, as the cube's writers make them, of many scales: neurons that read
+ * several coordinates, and tokens whose pre-activations are 0 or next to it. */
+static void corner_model(xf_model *m, int extreme, xfi_rng *rng) {
+    int64_t d = m->d, w = m->width;
+    int far = m->dtype == XF_F32 ? 120 : 1000;
+    memset(m->ff_U, 0, (size_t)(m->n_blocks * w * d) * sizeof(double));
+    for (int64_t b = 0; b < m->n_blocks; b++)
+        m->ff_eta[b] = m->sa_rho[b] = 1.0;
+    for (int64_t row = 0; row < m->n_blocks * w; row++) {
+        int scale = (int)xfi_rng_below(rng, 5) - 2, count = 0;
+        if (extreme && xfi_rng_below(rng, 8) == 0)
+            scale = (int)xfi_rng_below(rng, 2 * far) - far;
+        for (int64_t k = 0; k < d; k++) {
+            if (xfi_rng_below(rng, 8) == 0)
+                continue;
+            m->ff_U[row * d + k] = ldexp(xfi_rng_below(rng, 2) ? 1.0 : -1.0, scale);
+            count++;
+        }
+        double bias = -ldexp((double)(count - 2 * xfi_rng_below(rng, 3)), scale);
+        m->ff_b[row] = neighbour(m->dtype, round_to(m->dtype, bias), (int)xfi_rng_below(rng, 3) - 1);
+    }
+}
+
+static void corner_token(double *x, const xf_model *m, int extreme, xfi_rng *rng) {
+    int far = m->dtype == XF_F32 ? 140 : 1060;
+    double size = 1.0;
+    if (extreme && xfi_rng_below(rng, 3) == 0)
+        size = ldexp(1.0, (int)xfi_rng_below(rng, 2 * far - 60) - far);
+    int64_t row = xfi_rng_below(rng, m->n_blocks * m->width);
+    for (int64_t k = 0; k < m->d; k++) {
+        double side = m->ff_U[row * m->d + k] < 0.0 ? -1.0 : 1.0;
+        x[k] = xfi_rng_below(rng, 12) == 0 ? -side * size : side * size;
+        if (xfi_rng_below(rng, 12) == 0)
+            x[k] = xfi_rng_below(rng, 2) ? 0.0 : neighbour(m->dtype, x[k], 1);
+    }
+}
+
+static void corners(void **state) {
+    (void)state;
+    tally t = {0};
+    int64_t n_cases = (int64_t)ceil(300 * xft_multiplier());
+    for (int64_t i = 0; i < n_cases; i++) {
+        xfi_rng rng;
+        xf_model model;
+        xf_dataset input;
+        xfi_rng_seed(&rng, xft_property_seed(), 0x70000 + (uint64_t)i);
+        int extreme = i % 3 == 0;
+        xft_toy toy = {.n_blocks = 20 + xfi_rng_below(&rng, 100),
+                       .d = 3 + xfi_rng_below(&rng, 8),
+                       .width = 1 + xfi_rng_below(&rng, 4),
+                       .dtype = (xf_dtype)(i & 1),
+                       .seed = xfi_rng_bits(&rng)};
+        xft_toy_model(&model, &toy);
+        corner_model(&model, extreme, &rng);
+        xft_toy_inputs(&input, &toy, 40, 3);
+        for (int64_t k = 0; k < input.n_tokens; k++)
+            corner_token(input.x + k * toy.d, &model, extreme, &rng);
+        t.n_built++;
+        compare(&t, &model, &input, 1);
+        xft_toy_dataset_clear(&input);
+        xf_model_clear(&model);
+    }
+    print("corners", &t);
+    assert_int_equal(t.n_with_stretches, t.n_runs);
+}
+
 int main(void) {
     /* Contracted engines promise equal bits on the data sets of exact models only. */
     if (xft_is_contracted())
         return 0;
     const struct CMUnitTest tests[] = {cmocka_unit_test(pooled), cmocka_unit_test(published),
-                                       cmocka_unit_test(random_models)};
+                                       cmocka_unit_test(random_models),
+                                       cmocka_unit_test(corners)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
