@@ -369,18 +369,22 @@ static void random_models(void **state) {
 }
 
 /* Gates at corners of a cube, as the cube's writers make them, of many scales: neurons that read
- * several coordinates, and tokens whose pre-activations are 0 or next to it. */
+ * several coordinates, and tokens whose pre-activations are 0 or next to it. They write on the last
+ * coordinate, which nobody reads: tokens stay at their corners. */
 static void corner_model(xf_model *m, int extreme, xfi_rng *rng) {
     int64_t d = m->d, w = m->width;
     int far = m->dtype == XF_F32 ? 120 : 1000;
     memset(m->ff_U, 0, (size_t)(m->n_blocks * w * d) * sizeof(double));
+    for (int64_t i = 0; i < m->n_blocks * d * w; i++)
+        if (i / w % d != d - 1)
+            m->ff_W[i] = 0.0;
     for (int64_t b = 0; b < m->n_blocks; b++)
         m->ff_eta[b] = m->sa_rho[b] = 1.0;
     for (int64_t row = 0; row < m->n_blocks * w; row++) {
         int scale = (int)xfi_rng_below(rng, 5) - 2, count = 0;
         if (extreme && xfi_rng_below(rng, 8) == 0)
             scale = (int)xfi_rng_below(rng, 2 * far) - far;
-        for (int64_t k = 0; k < d; k++) {
+        for (int64_t k = 0; k < d - 1; k++) {
             if (xfi_rng_below(rng, 8) == 0)
                 continue;
             m->ff_U[row * d + k] = ldexp(xfi_rng_below(rng, 2) ? 1.0 : -1.0, scale);
