@@ -93,25 +93,27 @@ static void signs_of_zero_are_kept(void **state) {
     xf_model_clear(&model);
 }
 
-/* Seven products that underflow to 0 leave the bias, which they would outweigh after scaling; and a
- * bias that scaling would lose. The first blocks are idle, so that boxes are looked at. */
+/* Products that underflow: 3/4 of the least number becomes 1, each half 0; and a bias that scaling
+ * would lose. The first blocks are idle, so that boxes are looked at. */
 static void boxes_do_not_exclude_what_underflows(void **state) {
     (void)state;
     xf_model model;
     double x[TOKENS * 8];
     new_model(&model, 8, 1);
     for (int64_t i = 0; i < BLOCKS; i++) {
-        for (int64_t k = 0; k < 7; k++)
-            model.ff_U[8 * i + k] = -0x1p-900;
-        model.ff_b[i] = i < 10 ? -1.0 : 0x1p-1074;
+        for (int64_t k = 0; k < 4; k++)
+            model.ff_U[8 * i + k] = k == 0 ? 0x1.8p-901 : -0x1p-901;
+        model.ff_b[i] = i < 10 ? -1.0 : 0.0;
         model.ff_W[8 * i + 7] = 0x1p1000;
     }
     for (int i = 0; i < TOKENS * 8; i++)
         x[i] = ldexp(1.0, -176 + i / 8);
     agree(&model, x, TOKENS);
-    for (int64_t i = 0; i < BLOCKS; i++)
-        for (int64_t k = 0; k < 7; k++)
-            model.ff_U[8 * i + k] = -0x1p900;
+    for (int64_t i = 0; i < BLOCKS; i++) {
+        for (int64_t k = 0; k < 4; k++)
+            model.ff_U[8 * i + k] = -0x1p600;
+        model.ff_b[i] = i < 10 ? -1.0 : 0x1p-500;
+    }
     memset(x, 0, sizeof x);
     agree(&model, x, TOKENS);
     xf_model_clear(&model);
