@@ -61,10 +61,11 @@ const cli_option cli_option_table[CLI_N_OPTIONS] = {
     [CLI_APPEND_POSITIONS] = {"positions", 0, "append",
                               "append a coordinate that holds a token's place in its sequence",
                               CLI_VALUE_CHOICE, FIELD(append_positions), position_names, 0},
-    [CLI_ENGINE] = {"engine", 0, "NAME",
-                    "sparse (the default: the bits of dense, fast), dense (defines the bits) or blas "
-                    "(sums by CBLAS)",
-                    CLI_VALUE_CHOICE, FIELD(engine), cli_engine_names, 0},
+    [CLI_ENGINE] =
+        {"engine", 0, "NAME",
+         "sparse (the default: the bits of dense, fast), dense (defines the bits) or blas "
+         "(sums by CBLAS)",
+         CLI_VALUE_CHOICE, FIELD(engine), cli_engine_names, 0},
     [CLI_DISTINCT] = {"distinct", 0, NULL,
                       "each output set without repetitions, in order of first appearance",
                       CLI_VALUE_FLAG, FIELD(distinct), NULL, 0},

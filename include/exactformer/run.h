@@ -14,11 +14,7 @@ extern "C" {
  * every input, and costs no more than what the blocks do to a token (docs/engines.md).
  * XF_ENGINE_BLAS is the same formula with the sums left to CBLAS; on exact models the
  * outputs agree on the data set. */
-typedef enum xf_engine {
-    XF_ENGINE_SPARSE = 0,
-    XF_ENGINE_DENSE = 1,
-    XF_ENGINE_BLAS = 2
-} xf_engine;
+typedef enum xf_engine { XF_ENGINE_SPARSE = 0, XF_ENGINE_DENSE = 1, XF_ENGINE_BLAS = 2 } xf_engine;
 
 /* All-zero (or NULL) means: sparse engine, attention and tau as in the model, all cores. */
 typedef struct xf_run_options {

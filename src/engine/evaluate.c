@@ -1,8 +1,8 @@
 /* The driver. The layers are cut into stretches of the sparse engine, runs of other local layers
- * and single coupled layers (engine.h). In a run tokens are independent: tiles of tokens go through a chunk of layers
- * whose weights stay in cache, threads share the tiles. In a coupled layer threads share
- * sequences or, if every query costs O(n), queries. Between these steps the calling thread
- * reports progress. */
+ * and single coupled layers (engine.h). In a run tokens are independent: tiles of tokens go through
+ * a chunk of layers whose weights stay in cache, threads share the tiles. In a coupled layer
+ * threads share sequences or, if every query costs O(n), queries. Between these steps the calling
+ * thread reports progress. */
 #include "engine/evaluate.h"
 
 #include "base/alloc.h"
@@ -162,7 +162,8 @@ static void run_local(evaluation *e, int64_t first, int64_t last) {
 #pragma omp parallel for schedule(dynamic) num_threads(e->model->threads) if (T > tile)
     for (int64_t start = 0; start < T; start += tile) {
         int64_t n = T - start < tile ? T - start : tile;
-        e->model->backend->local(&e->model->weights, first, last, e->x + start * row, n, thread_scratch(e));
+        e->model->backend->local(&e->model->weights, first, last, e->x + start * row, n,
+                                 thread_scratch(e));
     }
 }
 
@@ -295,7 +296,7 @@ static xf_status run_layers(evaluation *e, xf_error *error) {
 static xf_status check_threads(const evaluation *e, xf_error *error) {
     XFI_TRY(xfi_fpenv_check(error));
     int bad = 0;
-#pragma omp parallel num_threads(e->model->threads)                                                       \
+#pragma omp parallel num_threads(e->model->threads)                                                \
     reduction(|                                                                                    \
               : bad) if (e->input->n_tokens > e->model->backend->tile)
     bad |= xfi_fpenv_check(NULL) != XF_OK;
@@ -319,8 +320,7 @@ static xf_status run_evaluation(evaluation *e, double *out, xf_error *error) {
     return status;
 }
 
-xf_status xfi_evaluate(double *out, xfi_prepared *model, const xf_dataset *input,
-                       xf_error *error) {
+xf_status xfi_evaluate(double *out, xfi_prepared *model, const xf_dataset *input, xf_error *error) {
     evaluation e = {.model = model, .input = input, .n_max = longest_sequence(input)};
     e.real = model->weights.dtype == XF_F32 ? sizeof(float) : sizeof(double);
     xf_status status = run_evaluation(&e, out, error);

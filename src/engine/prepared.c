@@ -67,15 +67,15 @@ static int thread_count(const xf_run_options *options) {
 
 xf_status xfi_prepared_new(xfi_prepared *out, const xf_model *model, const xf_run_options *options,
                            xf_error *error) {
-    *out = (xfi_prepared){
-        .engine = options->engine,
-        .attention = options->override_attention ? options->attention : model->attention,
-        .tau = options->tau > 0.0 ? options->tau : model->tau,
-        .causal = model->causal,
-        .threads = thread_count(options),
-        .progress = options->progress,
-        .progress_context = options->progress_context,
-        .backend = backend_of(options->engine, model->dtype)};
+    *out = (xfi_prepared){.engine = options->engine,
+                          .attention =
+                              options->override_attention ? options->attention : model->attention,
+                          .tau = options->tau > 0.0 ? options->tau : model->tau,
+                          .causal = model->causal,
+                          .threads = thread_count(options),
+                          .progress = options->progress,
+                          .progress_context = options->progress_context,
+                          .backend = backend_of(options->engine, model->dtype)};
     xf_status status = xfi_weights_new(&out->weights, model, out->threads, error);
     if (status == XF_OK && out->engine == XF_ENGINE_SPARSE)
         status = prepare_sparse(out, error);

@@ -20,9 +20,9 @@ typedef struct xfi_prepared {
     xfi_sparse *stretches; /* ascending; the layers between them are the back end's */
 } xfi_prepared;
 
-/* The model passed xf_model_check; it must outlive what is prepared and stay unchanged. Release with
- * xfi_prepared_clear. Cost: one pass over the weights, shared by the threads.
- * Errors: XF_ERR_MEMORY (nothing to clear). */
+/* The model passed xf_model_check; it must outlive what is prepared and stay unchanged. Release
+ * with xfi_prepared_clear. Cost: one pass over the weights, shared by the threads. Errors:
+ * XF_ERR_MEMORY (nothing to clear). */
 xf_status xfi_prepared_new(xfi_prepared *out, const xf_model *model, const xf_run_options *options,
                            xf_error *error);
 void xfi_prepared_clear(xfi_prepared *prepared);

@@ -37,8 +37,7 @@ static int is_binary32(const xfi_weights *weights) {
 
 void xfi_sparse_scan(xfi_block_shape *shapes, const xfi_weights *weights, int threads) {
     int binary32 = is_binary32(weights);
-#pragma omp parallel for schedule(static)                                                          \
-    num_threads(threads) if (weights->n_blocks > MANY_BLOCKS)
+#pragma omp parallel for schedule(static) num_threads(threads) if (weights->n_blocks > MANY_BLOCKS)
     for (int64_t block = 0; block < weights->n_blocks; block++) {
         if (binary32)
             scan_block_f32(&shapes[block], weights, block);
@@ -107,10 +106,8 @@ static void lay_out_steps(xfi_sparse *out, place *places, const xfi_weights *wei
     for (int64_t layer = out->first; layer < out->last; layer++) {
         if (!is_step(weights, layer))
             continue;
-        out->steps[s] = (xfi_step){.layer = layer,
-                                   .neuron = at.neuron,
-                                   .factor = factor_of(weights, layer),
-                                   .always = 1};
+        out->steps[s] = (xfi_step){
+            .layer = layer, .neuron = at.neuron, .factor = factor_of(weights, layer), .always = 1};
         places[s] = at;
         if (!xfi_layer_is_attention(weights, layer)) {
             const xfi_block_shape *shape = &shapes[layer / 2];

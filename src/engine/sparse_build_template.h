@@ -126,8 +126,10 @@ static void XFI_NAME(fill_layer)(xfi_sparse *out, const xfi_weights *weights, in
             continue;
         int64_t n_outputs = XFI_NAME(count_outputs)(W, i, d, w);
         xfi_sparse_neuron *n = &out->neurons[neuron];
-        *n = (xfi_sparse_neuron){
-            .bias = (double)b[i], .row = block * w + i, .n_inputs = XFI_WHOLE, .n_outputs = XFI_WHOLE};
+        *n = (xfi_sparse_neuron){.bias = (double)b[i],
+                                 .row = block * w + i,
+                                 .n_inputs = XFI_WHOLE,
+                                 .n_outputs = XFI_WHOLE};
         n->input = term;
         if (!XFI_NAME(is_whole)(n_inputs, d)) {
             n->n_inputs = (int32_t)n_inputs;
@@ -143,7 +145,8 @@ static void XFI_NAME(fill_layer)(xfi_sparse *out, const xfi_weights *weights, in
                     out->terms[term++] = (xfi_term){(double)W[c * w + i], c};
         }
         if (n_inputs == 1)
-            XFI_NAME(threshold)(&above[neuron], &below[neuron], U[i * d + out->terms[n->input].at], b[i]);
+            XFI_NAME(threshold)
+            (&above[neuron], &below[neuron], U[i * d + out->terms[n->input].at], b[i]);
         neuron++;
     }
 }

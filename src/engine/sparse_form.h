@@ -41,9 +41,9 @@ typedef struct xfi_box_index {
     int64_t *coordinates; /* ascending: those that any of the neurons reads */
     int64_t *step;        /* [count[0]] */
     int64_t *neuron;      /* [count[0]] */
-    double *boxes;        /* [total - count[0]][2 n_coordinates + 1]: least, largest, largest bias */
-    double smallest;      /* boxes exclude nothing if a coordinate other than 0 is below this */
-    double largest;       /* or above this, in absolute value */
+    double *boxes;   /* [total - count[0]][2 n_coordinates + 1]: least, largest, largest bias */
+    double smallest; /* boxes exclude nothing if a coordinate other than 0 is below this */
+    double largest;  /* or above this, in absolute value */
 } xfi_box_index;
 
 typedef struct xfi_sparse {

@@ -11,9 +11,9 @@ enum { XFI_INDEX_FAN = 8, XFI_INDEX_LEVELS = 21 };
 
 /* Node i of a level has the nodes FAN i .. FAN i + FAN - 1 of the level below under it. */
 typedef struct xfi_levels {
-    int n;                             /* levels, 0 if there are no entries */
-    int64_t count[XFI_INDEX_LEVELS];   /* nodes of a level; level 0 are the entries */
-    int64_t start[XFI_INDEX_LEVELS];   /* its first node among all */
+    int n;                           /* levels, 0 if there are no entries */
+    int64_t count[XFI_INDEX_LEVELS]; /* nodes of a level; level 0 are the entries */
+    int64_t start[XFI_INDEX_LEVELS]; /* its first node among all */
     int64_t total;
 } xfi_levels;
 

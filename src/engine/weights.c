@@ -25,8 +25,7 @@ static int find_zeros(xfi_weights *out, const xf_model *model, int threads) {
     out->zero = xfi_calloc(model->n_blocks, 1);
     if (out->zero == NULL)
         return 0;
-#pragma omp parallel for schedule(static)                                                          \
-    num_threads(threads) if (model->n_blocks > MANY_BLOCKS)
+#pragma omp parallel for schedule(static) num_threads(threads) if (model->n_blocks > MANY_BLOCKS)
     for (int64_t i = 0; i < model->n_blocks; i++) {
         int zero_a = low_rank_is_zero(&model->sa_A, i, model->d);
         int zero_v = low_rank_is_zero(&model->sa_V, i, model->d);

@@ -207,7 +207,8 @@ static void spoil(xf_model *m, xfi_rng *rng) {
 static void try_parts(tally *t, const xf_model *m, const xf_dataset *data, xfi_rng *rng) {
     for (int i = 0; i < 4; i++) {
         int64_t first = i == 0 ? 0 : xfi_rng_below(rng, m->n_blocks);
-        xf_model front = part_of(m, 0, first > 0 ? first : 1), rest = part_of(m, first, m->n_blocks);
+        xf_model front = part_of(m, 0, first > 0 ? first : 1),
+                 rest = part_of(m, first, m->n_blocks);
         xf_run_options dense = {.engine = XF_ENGINE_DENSE, .threads = 1};
         double *states = xft_toy_output(data);
         xf_dataset input;
@@ -391,7 +392,8 @@ static void corner_model(xf_model *m, int extreme, xfi_rng *rng) {
             count++;
         }
         double bias = -ldexp((double)(count - 2 * xfi_rng_below(rng, 3)), scale);
-        m->ff_b[row] = neighbour(m->dtype, round_to(m->dtype, bias), (int)xfi_rng_below(rng, 3) - 1);
+        m->ff_b[row] =
+            neighbour(m->dtype, round_to(m->dtype, bias), (int)xfi_rng_below(rng, 3) - 1);
     }
 }
 
@@ -443,7 +445,6 @@ int main(void) {
     if (xft_is_contracted())
         return 0;
     const struct CMUnitTest tests[] = {cmocka_unit_test(pooled), cmocka_unit_test(published),
-                                       cmocka_unit_test(random_models),
-                                       cmocka_unit_test(corners)};
+                                       cmocka_unit_test(random_models), cmocka_unit_test(corners)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

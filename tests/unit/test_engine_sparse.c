@@ -23,8 +23,12 @@ static void run(double *out, const xf_model *model, double *x, int64_t n, xf_eng
     int64_t offsets[TOKENS + 1];
     for (int64_t i = 0; i <= n; i++)
         offsets[i] = i;
-    xf_dataset data = {
-        .n_sequences = n, .d = model->d, .n_tokens = n, .x = x, .x_offsets = offsets, .positions = -1};
+    xf_dataset data = {.n_sequences = n,
+                       .d = model->d,
+                       .n_tokens = n,
+                       .x = x,
+                       .x_offsets = offsets,
+                       .positions = -1};
     xf_run_options options = {.engine = engine, .threads = 1};
     assert_int_equal(xf_run(out, model, &data, &options, NULL), XF_OK);
 }
@@ -45,8 +49,8 @@ static void new_model(xf_model *out, int64_t d, int64_t width) {
  * sign, or is 0 where the computed one is not. */
 static void thresholds_are_those_of_the_computed_neuron(void **state) {
     (void)state;
-    const double slopes[] = {1.0 / 3.0, -1.0 / 3.0, 3.0, 0x1.fffffffffffffp-1, 0x1p-600, -0x1p600,
-                             0x1p-1074, 0x1p1023};
+    const double slopes[] = {1.0 / 3.0, -1.0 / 3.0, 3.0,       0x1.fffffffffffffp-1,
+                             0x1p-600,  -0x1p600,   0x1p-1074, 0x1p1023};
     const double biases[] = {-0.1, 0.1, -0.0, 0x1p-1074, -0x1p-1074, -1.0, 0x1.8p-540, -DBL_MAX};
     xf_model model;
     new_model(&model, 2, 1);
