@@ -4,6 +4,7 @@
 const char *const cli_attention_names[] = {"hardmax", "softmax", NULL};
 const char *const cli_dtype_names[] = {"f64", "f32", NULL};
 const char *const cli_engine_names[] = {"sparse", "dense", "blas", NULL};
+static const char *const layout_names[] = {"dense", "compact", NULL};
 static const char *const construction_names[] = {"pooled", "published", NULL};
 static const char *const optimise_names[] = {"depth", "norm", NULL};
 static const char *const norm_names[] = {"plain", "balanced", NULL};

@@ -23,7 +23,8 @@ void xfi_array_out_store(unsigned char *bytes, const xfi_array_out *array, int64
         memcpy(bytes, (const char *)array->values + 16 * first, (size_t)count * 16);
         return;
     }
-    if (array->element != XFI_ELEMENT_F32 && xfi_little_endian()) {
+    int size = xfi_element_size(array->element);
+    if (size == 8 && xfi_little_endian()) {
         memcpy(bytes, doubles + first, (size_t)count * 8);
         return;
     }
@@ -33,8 +34,20 @@ void xfi_array_out_store(unsigned char *bytes, const xfi_array_out *array, int64
         else if (array->element == XFI_ELEMENT_F64)
             xfi_store_le(bytes + 8 * i, xfi_bits_of_double(doubles[first + i]), 8);
         else
-            xfi_store_le(bytes + 8 * i, (uint64_t)integers[first + i], 8);
+            xfi_store_le(bytes + size * i, (uint64_t)integers[first + i], size);
     }
+}
+
+/* The next elements from where they are made. */
+static void store_next(unsigned char *bytes, const xfi_array_out *array, int64_t count) {
+    union {
+        double doubles[XFI_OUT_CHUNK];
+        int64_t integers[XFI_OUT_CHUNK];
+    } made;
+    xfi_array_out chunk = *array;
+    array->next(array->source, &made, count);
+    chunk.values = &made;
+    xfi_array_out_store(bytes, &chunk, 0, count);
 }
 
 xf_status xfi_array_out_write(xfi_atomic_file *file, const xfi_array_out *array, xf_error *error) {
@@ -43,7 +56,10 @@ xf_status xfi_array_out_write(xfi_atomic_file *file, const xfi_array_out *array,
     int size = xfi_element_size(array->element);
     for (int64_t first = 0; first < count; first += XFI_OUT_CHUNK) {
         int64_t left = count - first, n = left < XFI_OUT_CHUNK ? left : XFI_OUT_CHUNK;
-        xfi_array_out_store(bytes, array, first, n);
+        if (array->next != NULL)
+            store_next(bytes, array, n);
+        else
+            xfi_array_out_store(bytes, array, first, n);
         XFI_TRY(xfi_atomic_write(file, bytes, (size_t)(n * size), error));
     }
     return XF_OK;

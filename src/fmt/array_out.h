@@ -9,11 +9,15 @@ enum { XFI_OUT_MAX_DIMS = 4, XFI_OUT_CHUNK = 1024, XFI_OUT_MAX_ELEMENT = 16 };
 
 typedef struct xfi_array_out {
     const char *name;
-    xfi_element element; /* F64 or F32 (from double), I64 (from int64_t), in .npz also S16 (from
-                            char[16]) */
+    xfi_element element; /* F64 or F32 (from double), I64, U32, U16 or U8 (from int64_t), in .npz
+                            only F64, F32, I64 and S16 (from char[16]) */
     int n_dims;
     int64_t shape[XFI_OUT_MAX_DIMS];
-    const void *values; /* [shape], borrowed */
+    const void *values; /* [shape], borrowed; NULL: from `next` */
+    /* Puts the next `count` <= XFI_OUT_CHUNK elements, double or int64_t, into `values`. Not for
+     * .npz. */
+    void (*next)(void *source, void *values, int64_t count);
+    void *source;
 } xfi_array_out;
 
 int64_t xfi_array_out_count(const xfi_array_out *array);
