@@ -62,6 +62,9 @@ const cli_option cli_option_table[CLI_N_OPTIONS] = {
     [CLI_APPEND_POSITIONS] = {"positions", 0, "append",
                               "append a coordinate that holds a token's place in its sequence",
                               CLI_VALUE_CHOICE, FIELD(append_positions), position_names, 0},
+    [CLI_LAYOUT] = {"layout", 0, "NAME",
+                    "dense (the default: the interchange layout) or compact (no zeros stored)",
+                    CLI_VALUE_CHOICE, FIELD(layout), layout_names, 0},
     [CLI_ENGINE] =
         {"engine", 0, "NAME",
          "sparse (the default: the bits of dense, fast), dense (defines the bits) or blas "

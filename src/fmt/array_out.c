@@ -38,28 +38,13 @@ void xfi_array_out_store(unsigned char *bytes, const xfi_array_out *array, int64
     }
 }
 
-/* The next elements from where they are made. */
-static void store_next(unsigned char *bytes, const xfi_array_out *array, int64_t count) {
-    union {
-        double doubles[XFI_OUT_CHUNK];
-        int64_t integers[XFI_OUT_CHUNK];
-    } made;
-    xfi_array_out chunk = *array;
-    array->next(array->source, &made, count);
-    chunk.values = &made;
-    xfi_array_out_store(bytes, &chunk, 0, count);
-}
-
 xf_status xfi_array_out_write(xfi_atomic_file *file, const xfi_array_out *array, xf_error *error) {
     unsigned char bytes[XFI_OUT_MAX_ELEMENT * XFI_OUT_CHUNK];
     int64_t count = xfi_array_out_count(array);
     int size = xfi_element_size(array->element);
     for (int64_t first = 0; first < count; first += XFI_OUT_CHUNK) {
         int64_t left = count - first, n = left < XFI_OUT_CHUNK ? left : XFI_OUT_CHUNK;
-        if (array->next != NULL)
-            store_next(bytes, array, n);
-        else
-            xfi_array_out_store(bytes, array, first, n);
+        xfi_array_out_store(bytes, array, first, n);
         XFI_TRY(xfi_atomic_write(file, bytes, (size_t)(n * size), error));
     }
     return XF_OK;

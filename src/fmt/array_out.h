@@ -13,11 +13,7 @@ typedef struct xfi_array_out {
                             only F64, F32, I64 and S16 (from char[16]) */
     int n_dims;
     int64_t shape[XFI_OUT_MAX_DIMS];
-    const void *values; /* [shape], borrowed; NULL: from `next` */
-    /* Puts the next `count` <= XFI_OUT_CHUNK elements, double or int64_t, into `values`. Not for
-     * .npz. */
-    void (*next)(void *source, void *values, int64_t count);
-    void *source;
+    const void *values; /* [shape], borrowed */
 } xfi_array_out;
 
 int64_t xfi_array_out_count(const xfi_array_out *array);

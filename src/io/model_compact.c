@@ -25,64 +25,42 @@ static int64_t size_of(const xfi_weight_array *array) {
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-/* How many are stored, and the largest step. */
-static int64_t measure(int64_t *largest, const double *values, int64_t size) {
-    int64_t count = 0, previous = -1;
-    *largest = 0;
-    for (int64_t i = 0; i < size; i++) {
-        if (!is_stored(values[i]))
-            continue;
-        *largest = i - previous > *largest ? i - previous : *largest;
-        previous = i;
-        count++;
-    }
+static int64_t count_stored(const xfi_weight_array *array) {
+    int64_t count = 0, size = size_of(array);
+    for (int64_t i = 0; i < size; i++)
+        count += is_stored(array->values[i]);
     return count;
 }
 
-static xfi_element step_element(int64_t largest) {
+/* The smallest type that holds all of them. */
+static xfi_element step_element(const int64_t *steps, int64_t n) {
+    int64_t largest = 0;
+    for (int64_t i = 0; i < n; i++)
+        largest = steps[i] > largest ? steps[i] : largest;
     return largest <= UINT8_MAX    ? XFI_ELEMENT_U8
            : largest <= UINT16_MAX ? XFI_ELEMENT_U16
            : largest <= UINT32_MAX ? XFI_ELEMENT_U32
                                    : XFI_ELEMENT_I64;
 }
 
-static void next_values(void *context, void *out, int64_t count) {
-    xfi_compact_source *source = context;
-    double *values = out;
-    for (int64_t i = 0; i < count; source->at++)
-        if (is_stored(source->values[source->at]))
-            values[i++] = source->values[source->at];
+static void add_tensor(xfi_compact *out, const char *name, const char *suffix, xfi_element element,
+                       int64_t count, const void *elements) {
+    snprintf(out->names[out->n], sizeof out->names[0], "%s%s", name, suffix);
+    out->tensors[out->n] = (xfi_array_out){out->names[out->n], element, 1, {count}, elements};
+    out->n++;
 }
 
-static void next_steps(void *context, void *out, int64_t count) {
-    xfi_compact_source *source = context;
-    int64_t *steps = out;
-    for (int64_t i = 0; i < count; source->at++) {
-        if (!is_stored(source->values[source->at]))
+/* What is stored of one array goes to values, steps; returns how many. */
+static int64_t collect(double *values, int64_t *steps, const xfi_weight_array *array) {
+    int64_t count = 0, previous = -1, size = size_of(array);
+    for (int64_t i = 0; i < size; i++) {
+        if (!is_stored(array->values[i]))
             continue;
-        steps[i++] = source->at - source->previous;
-        source->previous = source->at;
+        values[count] = array->values[i];
+        steps[count++] = i - previous;
+        previous = i;
     }
-}
-
-static xfi_array_out tensor(xfi_compact_source *source, const xfi_weight_array *array,
-                            const char *suffix, xfi_element element, int64_t count) {
-    *source = (xfi_compact_source){.values = array->values, .previous = -1};
-    snprintf(source->name, sizeof source->name, "%s%s", array->name, suffix);
-    return (xfi_array_out){.name = source->name,
-                           .element = element,
-                           .n_dims = 1,
-                           .shape = {count},
-                           .next = suffix == VALUES ? next_values : next_steps,
-                           .source = source};
-}
-
-static xfi_array_out whole_tensor(const xfi_weight_array *array, xfi_element element) {
-    return (xfi_array_out){.name = array->name,
-                           .element = element,
-                           .n_dims = 1,
-                           .shape = {size_of(array)},
-                           .values = array->values};
+    return count;
 }
 
 /* Larger elements come first, so that every tensor is aligned. */
@@ -97,26 +75,46 @@ static void order_by_size(xfi_array_out *tensors, int n) {
     }
 }
 
-int xfi_compact_tensors(xfi_array_out *tensors, xfi_compact_source *sources,
-                        const xf_model *model) {
-    xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
-    xfi_element real = model->dtype == XF_F32 ? XFI_ELEMENT_F32 : XFI_ELEMENT_F64;
-    int n_arrays = xfi_model_arrays(model, arrays), n = 0;
-    for (int i = 0; i < n_arrays; i++) {
-        int64_t largest, count = measure(&largest, arrays[i].values, size_of(&arrays[i]));
+static void add_arrays(xfi_compact *out, const xfi_weight_array *arrays, int n, xfi_element real) {
+    double *values = out->values;
+    int64_t *steps = out->steps;
+    for (int i = 0; i < n; i++) {
         if (xfi_compact_is_whole(arrays[i].name)) {
-            tensors[n++] = whole_tensor(&arrays[i], real);
+            add_tensor(out, arrays[i].name, "", real, size_of(&arrays[i]), arrays[i].values);
             continue;
         }
-        if (count == 0 && !xfi_array_is_optional(&arrays[i]))
-            continue;
-        tensors[n] = tensor(&sources[n], &arrays[i], VALUES, real, count);
-        n++;
-        tensors[n] = tensor(&sources[n], &arrays[i], STEPS, step_element(largest), count);
-        n++;
+        int64_t count = collect(values, steps, &arrays[i]);
+        if (count > 0 || xfi_array_is_optional(&arrays[i])) {
+            add_tensor(out, arrays[i].name, VALUES, real, count, values);
+            add_tensor(out, arrays[i].name, STEPS, step_element(steps, count), count, steps);
+        }
+        values += count;
+        steps += count;
     }
-    order_by_size(tensors, n);
-    return n;
+    order_by_size(out->tensors, out->n);
+}
+
+xf_status xfi_compact_make(xfi_compact *out, const xf_model *model, xf_error *error) {
+    xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
+    int n = xfi_model_arrays(model, arrays);
+    int64_t count = 0;
+    *out = (xfi_compact){0};
+    for (int i = 0; i < n; i++)
+        count += xfi_compact_is_whole(arrays[i].name) ? 0 : count_stored(&arrays[i]);
+    out->values = xfi_calloc(count, sizeof *out->values);
+    out->steps = xfi_calloc(count, sizeof *out->steps);
+    if (out->values == NULL || out->steps == NULL) {
+        xfi_compact_clear(out);
+        return xfi_fail_memory(error);
+    }
+    add_arrays(out, arrays, n, model->dtype == XF_F32 ? XFI_ELEMENT_F32 : XFI_ELEMENT_F64);
+    return XF_OK;
+}
+
+void xfi_compact_clear(xfi_compact *compact) {
+    xfi_free(compact->values);
+    xfi_free(compact->steps);
+    *compact = (xfi_compact){0};
 }
 
 /* --- reading ------------------------------------------------------------------------------ */

@@ -9,17 +9,19 @@
 
 enum { XFI_COMPACT_TENSORS = 2 * XFI_N_WEIGHT_ARRAYS };
 
-/* Where the writer is in one array; two for each, for values and for steps. */
-typedef struct xfi_compact_source {
-    const double *values;
-    int64_t at;       /* next element to look at */
-    int64_t previous; /* place of the last one that was not +0 */
-    char name[24];
-} xfi_compact_source;
+/* The tensors of a model, ready to be written. */
+typedef struct xfi_compact {
+    int n;
+    xfi_array_out tensors[XFI_COMPACT_TENSORS];
+    char names[XFI_COMPACT_TENSORS][24];
+    double *values; /* what is stored of all arrays, one after the other, owned */
+    int64_t *steps; /* owned */
+} xfi_compact;
 
-/* tensors [XFI_COMPACT_TENSORS]: values of all arrays, then their steps, drawn from sources
- * [XFI_COMPACT_TENSORS], which must stay. Returns how many. */
-int xfi_compact_tensors(xfi_array_out *tensors, xfi_compact_source *sources, const xf_model *model);
+/* Collect what is to be stored. Release with xfi_compact_clear; the model must outlive it.
+ * Errors: XF_ERR_MEMORY (nothing to clear). */
+xf_status xfi_compact_make(xfi_compact *out, const xf_model *model, xf_error *error);
+void xfi_compact_clear(xfi_compact *compact);
 
 /* Is the array of this name stored whole? */
 int xfi_compact_is_whole(const char *name);

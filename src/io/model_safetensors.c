@@ -39,16 +39,26 @@ static int list_tensors(xfi_array_out tensors[XFI_N_WEIGHT_ARRAYS], const xf_mod
     return n;
 }
 
-static xf_status write_model(xfi_atomic_file *file, const xf_model *model, xf_layout layout,
-                             xf_error *error) {
-    xfi_array_out tensors[XFI_COMPACT_TENSORS];
-    xfi_compact_source sources[XFI_COMPACT_TENSORS];
+static xf_status write_tensors(xfi_atomic_file *file, const xf_model *model, xf_layout layout,
+                               const xfi_array_out *tensors, int n, xf_error *error) {
     xfi_text metadata = {0};
-    int n = layout == XF_LAYOUT_COMPACT ? xfi_compact_tensors(tensors, sources, model)
-                                        : list_tensors(tensors, model);
     add_metadata(&metadata, model, layout);
     xf_status status = xfi_safetensors_write(file, &metadata, tensors, n, error);
     xfi_text_clear(&metadata);
+    return status;
+}
+
+static xf_status write_model(xfi_atomic_file *file, const xf_model *model, xf_layout layout,
+                             xf_error *error) {
+    if (layout == XF_LAYOUT_DENSE) {
+        xfi_array_out tensors[XFI_N_WEIGHT_ARRAYS];
+        int n = list_tensors(tensors, model);
+        return write_tensors(file, model, layout, tensors, n, error);
+    }
+    xfi_compact compact;
+    XFI_TRY(xfi_compact_make(&compact, model, error));
+    xf_status status = write_tensors(file, model, layout, compact.tensors, compact.n, error);
+    xfi_compact_clear(&compact);
     return status;
 }
 
