@@ -173,16 +173,19 @@ static int XFI_NAME(gather)(XFI_NAME(walk) * walk) {
     return in_range;
 }
 
-/* The first entry of the box index from `from` on that is active, or the number of entries. */
-static int64_t XFI_NAME(next_boxed)(XFI_NAME(walk) * walk, int64_t from) {
+/* The first entry of the box index from `from` on that is active, if its step is before `limit`;
+ * else one that is not before, or the number of entries. */
+static int64_t XFI_NAME(next_boxed)(XFI_NAME(walk) * walk, int64_t from, int64_t limit) {
     const xfi_box_index *boxes = &walk->form->boxes;
     const xfi_levels *levels = &boxes->levels;
-    int64_t m = boxes->n_coordinates, i = from;
-    if (i >= levels->count[0])
+    int64_t m = boxes->n_coordinates, i = from, width = 1; /* entries under a node */
+    if (i >= levels->count[0] || boxes->step[i] >= limit)
         return i;
     int in_range = XFI_NAME(gather)(walk), level = 0;
     while (i < levels->count[level] && walk->work <= walk->form->budget) {
         int active = 1;
+        if (boxes->step[i * width] >= limit)
+            return i * width;
         walk->work += m + 1;
         if (level == 0) {
             active = !(XFI_NAME(drive)(walk, &walk->form->neurons[boxes->neuron[i]]) <= 0);
@@ -196,11 +199,13 @@ static int64_t XFI_NAME(next_boxed)(XFI_NAME(walk) * walk, int64_t from) {
         if (active) {
             level--;
             i *= XFI_INDEX_FAN;
+            width /= XFI_INDEX_FAN;
             continue;
         }
         i++;
         while (i % XFI_INDEX_FAN == 0 && level + 1 < levels->n) {
             i /= XFI_INDEX_FAN;
+            width *= XFI_INDEX_FAN;
             level++;
         }
     }
@@ -224,16 +229,17 @@ static int64_t XFI_NAME(ask_thresholds)(XFI_NAME(walk) * walk, int64_t t, int64_
     return e < count ? index->step[e] : walk->form->n_steps;
 }
 
-static int64_t XFI_NAME(ask_boxes)(XFI_NAME(walk) * walk, int64_t s) {
+static int64_t XFI_NAME(ask_boxes)(XFI_NAME(walk) * walk, int64_t s, int64_t limit) {
     const xfi_box_index *boxes = &walk->form->boxes;
     int64_t count = boxes->levels.count[0], *from = &walk->from[walk->form->n_thresholds];
     *from = xfi_first_at_step(boxes->step, *from, count, s);
-    int64_t e = XFI_NAME(next_boxed)(walk, *from);
+    int64_t e = XFI_NAME(next_boxed)(walk, *from, limit);
     return e < count ? boxes->step[e] : walk->form->n_steps;
 }
 
 /* Ask the indexes whose coordinates changed, or whose proposal is behind, for a step from `s` on.
- * Returns the first that any of them, or a layer for all tokens, proposes. */
+ * The box index, which costs most, is asked last and only about the steps before those proposed. A
+ * step that is proposed need not do anything; one that does is never passed over. Returns the first that any of them, or a layer for all tokens, proposes. */
 static int64_t XFI_NAME(find_step)(XFI_NAME(walk) * walk, int64_t s) {
     const xfi_sparse *form = walk->form;
     int64_t best = form->next_always[s], n = form->n_thresholds;
@@ -244,7 +250,7 @@ static int64_t XFI_NAME(find_step)(XFI_NAME(walk) * walk, int64_t s) {
     }
     if (form->boxes.levels.n > 0) {
         if (walk->next[n] < s || XFI_NAME(box_changed)(walk))
-            walk->next[n] = XFI_NAME(ask_boxes)(walk, s);
+            walk->next[n] = XFI_NAME(ask_boxes)(walk, s, best);
         best = walk->next[n] < best ? walk->next[n] : best;
     }
     memset(walk->changed, 0, (size_t)walk->weights->d);

@@ -23,7 +23,7 @@ cmp m-npz.safetensors m-jsonl.safetensors
 for dtype in f64 f32; do
     for attention in hardmax softmax; do
         xf build a.npz -o m.safetensors --dtype $dtype --attention $attention --seed 3 --threads 2 >/dev/null
-        for engine in dense blas; do
+        for engine in sparse dense blas; do
             expect 0 verify m.safetensors a.jsonl --engine $engine --threads 2
             out_has "20 of 20 sequences exact"
         done
