@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The sparse engine against PyTorch's dense binary64 forward of the same weights.
 
-    bench/engine_torch.py PROGRAM TIME_ENGINE [--blocks 1000,10000] [--threads 2]
+    bench/engine_torch.py PROGRAM BENCH_ENGINE [--blocks 1000,10000] [--threads 2]
 
-PROGRAM is exactformer, TIME_ENGINE is xf_time_engine (cmake --build ... --target xf_time_engine).
+PROGRAM is exactformer, BENCH_ENGINE is xf_bench_engine (cmake --build ... --target xf_bench_engine).
 Needs torch==2.13.0, numpy and safetensors. For every depth a data set with d = 64 and n = 100 tokens
 a sequence is generated and built; one sequence of 100 tokens is run. PyTorch has three loops, weights
 laid out beforehand, and the fastest counts: modules, functional addmm, and addmm into buffers.
@@ -153,11 +153,11 @@ def torch_times(weights, x, threads, seconds):
     return times, outputs
 
 
-def sparse_time(time_engine, model, one, threads, seconds):
+def sparse_time(bench_engine, model, one, threads, seconds):
     """The better of one thread and all, as for PyTorch."""
     best = None
     for count in sorted({1, threads}):
-        command = [time_engine, model, one, "sparse", str(count), str(seconds)]
+        command = [bench_engine, model, one, "sparse", str(count), str(seconds)]
         found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
         if best is None or found["run"] < best["run"]:
             best = found | {"threads": count}
@@ -177,7 +177,7 @@ def compare(arguments, blocks, folder):
         times, outputs = torch_times(
             weights, torch.from_numpy(x), arguments.threads, arguments.seconds
         )
-    ours = sparse_time(arguments.time_engine, model, one, arguments.threads, arguments.seconds)
+    ours = sparse_time(arguments.bench_engine, model, one, arguments.threads, arguments.seconds)
     expected = output_of(arguments.program, model, one, folder)
     for name, seconds in times.items():
         print(f"  torch {name:<28} {1e3 * seconds:10.3f} ms")
@@ -197,7 +197,7 @@ def compare(arguments, blocks, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", type=pathlib.Path)
-    parser.add_argument("time_engine", type=pathlib.Path)
+    parser.add_argument("bench_engine", type=pathlib.Path)
     parser.add_argument("--blocks", default="1000,10000")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=3.0, help="for each loop")

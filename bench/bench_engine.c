@@ -1,6 +1,6 @@
 /* Times one engine on one model and one input, the preparation apart from the runs:
  *
- *     xf_time_engine MODEL INPUT ENGINE THREADS SECONDS      JSON on standard output
+ *     xf_bench_engine MODEL INPUT ENGINE THREADS SECONDS      JSON on standard output
  *
  * ENGINE is sparse, dense or blas. Runs are repeated for SECONDS, at least three times. */
 #include <exactformer/exactformer.h>
@@ -17,7 +17,7 @@ static double now(void) {
 }
 
 static int fail(const xf_error *error) {
-    fprintf(stderr, "xf_time_engine: %s\n", error->message);
+    fprintf(stderr, "xf_bench_engine: %s\n", error->message);
     return 1;
 }
 
@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
     while (argc == 6 && engine < 3 && strcmp(argv[3], names[engine]) != 0)
         engine++;
     if (argc != 6 || engine == 3) {
-        fprintf(stderr, "usage: xf_time_engine MODEL INPUT sparse|dense|blas THREADS SECONDS\n");
+        fprintf(stderr, "usage: xf_bench_engine MODEL INPUT sparse|dense|blas THREADS SECONDS\n");
         return 2;
     }
     options.engine = (xf_engine)engine;
