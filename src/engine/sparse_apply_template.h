@@ -239,7 +239,8 @@ static int64_t XFI_NAME(ask_boxes)(XFI_NAME(walk) * walk, int64_t s, int64_t lim
 
 /* Ask the indexes whose coordinates changed, or whose proposal is behind, for a step from `s` on.
  * The box index, which costs most, is asked last and only about the steps before those proposed. A
- * step that is proposed need not do anything; one that does is never passed over. Returns the first that any of them, or a layer for all tokens, proposes. */
+ * step that is proposed need not do anything; one that does is never passed over. Returns the first
+ * that any of them, or a layer for all tokens, proposes. */
 static int64_t XFI_NAME(find_step)(XFI_NAME(walk) * walk, int64_t s) {
     const xfi_sparse *form = walk->form;
     int64_t best = form->next_always[s], n = form->n_thresholds;

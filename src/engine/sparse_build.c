@@ -7,6 +7,7 @@
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define REAL double
@@ -220,21 +221,36 @@ static void fill_indexes(xfi_sparse *out, int64_t *filled, int64_t *index_of, co
 
 /* --- boxes ------------------------------------------------------------------------------- */
 
-/* Exponents of the numbers that a bound is computed from, over all neurons. */
+/* The numbers that a bound is computed from, over all neurons, before and after scaling. */
 typedef struct extent {
-    int lowest;
-    int highest;
+    double smallest; /* absolute value other than 0 */
+    double largest;
+    int lost; /* did scaling make something 0? */
 } extent;
 
-/* A number and what it becomes in a box. */
-static void widen(extent *e, double value, double scaled) {
-    enum { VERY_LOW = -100000 };
-    if (value == 0.0)
-        return;
-    int a = ilogb(value), b = scaled != 0.0 ? ilogb(scaled) : VERY_LOW;
-    int low = a < b ? a : b, high = a < b ? b : a;
-    e->lowest = low < e->lowest ? low : e->lowest;
-    e->highest = high > e->highest ? high : e->highest;
+static const extent nothing = {INFINITY, 0.0, 0};
+
+static void widen(extent *e, double value) {
+    double size = fabs(value);
+    if (size > e->largest)
+        e->largest = size;
+    if (size < e->smallest && size > 0.0)
+        e->smallest = size;
+}
+
+static void join_extent(extent *e, const extent *part) {
+    e->smallest = part->smallest < e->smallest ? part->smallest : e->smallest;
+    e->largest = part->largest > e->largest ? part->largest : e->largest;
+    e->lost |= part->lost;
+}
+
+/* `value` times a power of two for a box. */
+static double rescale(extent *e, double value, double factor) {
+    double scaled = value * factor;
+    widen(e, value);
+    widen(e, scaled);
+    e->lost |= value != 0.0 && scaled == 0.0;
+    return scaled;
 }
 
 static double weight_at(const xfi_sparse *form, const xfi_weights *weights,
@@ -247,26 +263,31 @@ static double weight_at(const xfi_sparse *form, const xfi_weights *weights,
     return 0.0;
 }
 
-/* Put one neuron, scaled by a power of two, into a box. `e` collects exponents before and after. */
+/* 2^-e for the largest weight in [2^e, 2^(e+1)), if that is a normal number; else 1. */
+static double scale_of(double largest) {
+    int exponent = ilogb(largest);
+    return abs(exponent) < DBL_MAX_EXP - 1 ? ldexp(1.0, -exponent) : 1.0;
+}
+
+/* Put one neuron, scaled by a power of two, into a box; `e` sees all its numbers. */
 static void add_to_box(double *box, const xfi_sparse *form, const xfi_weights *weights,
                        const xfi_sparse_neuron *n, extent *e) {
     const xfi_box_index *boxes = &form->boxes;
     int64_t m = boxes->n_coordinates, term = 0;
     double largest = 0.0;
-    for (int64_t c = 0; c < m; c++)
-        largest = fmax(largest, fabs(weight_at(form, weights, n, boxes->coordinates[c], &term)));
-    int scale = -ilogb(largest);
+    for (int64_t c = 0; c < m; c++) {
+        double size = fabs(weight_at(form, weights, n, boxes->coordinates[c], &term));
+        largest = size > largest ? size : largest;
+    }
+    double factor = scale_of(largest), bias = rescale(e, n->bias, factor);
     term = 0;
     for (int64_t c = 0; c < m; c++) {
         double u = weight_at(form, weights, n, boxes->coordinates[c], &term);
-        double scaled = ldexp(u, scale);
-        widen(e, u, scaled);
-        box[2 * c] = fmin(box[2 * c], scaled);
-        box[2 * c + 1] = fmax(box[2 * c + 1], scaled);
+        u = rescale(e, u, factor);
+        box[2 * c] = u < box[2 * c] ? u : box[2 * c];
+        box[2 * c + 1] = u > box[2 * c + 1] ? u : box[2 * c + 1];
     }
-    double bias = ldexp(n->bias, scale);
-    widen(e, n->bias, bias);
-    box[2 * m] = fmax(box[2 * m], bias);
+    box[2 * m] = bias > box[2 * m] ? bias : box[2 * m];
 }
 
 static void empty_box(double *box, int64_t m) {
@@ -279,10 +300,10 @@ static void empty_box(double *box, int64_t m) {
 
 static void join_box(double *box, const double *part, int64_t m) {
     for (int64_t c = 0; c < m; c++) {
-        box[2 * c] = fmin(box[2 * c], part[2 * c]);
-        box[2 * c + 1] = fmax(box[2 * c + 1], part[2 * c + 1]);
+        box[2 * c] = part[2 * c] < box[2 * c] ? part[2 * c] : box[2 * c];
+        box[2 * c + 1] = part[2 * c + 1] > box[2 * c + 1] ? part[2 * c + 1] : box[2 * c + 1];
     }
-    box[2 * m] = fmax(box[2 * m], part[2 * m]);
+    box[2 * m] = part[2 * m] > box[2 * m] ? part[2 * m] : box[2 * m];
 }
 
 /* Within these bounds of |x| no product or sum leaves the normal numbers, before or after the
@@ -292,39 +313,56 @@ static void set_range(xfi_box_index *boxes, const extent *e, int binary32) {
     int emax = binary32 ? FLT_MAX_EXP - 1 : DBL_MAX_EXP - 1;
     int p = binary32 ? FLT_MANT_DIG : DBL_MANT_DIG;
     int terms = ilogb((double)boxes->n_coordinates + 1.0) + 1;
-    boxes->smallest = ldexp(1.0, emin + p - e->lowest);
-    boxes->largest = ldexp(1.0, emax - 2 - terms - e->highest);
-    if (e->lowest < emin + p || e->highest > emax - 2 - terms)
-        boxes->largest = -1.0; /* a bias or weight is too far out: nothing may be excluded */
+    boxes->largest = -1.0; /* nothing may be excluded */
+    if (e->lost || !(e->largest > 0.0 && e->largest <= DBL_MAX))
+        return;
+    int lowest = ilogb(e->smallest), highest = ilogb(e->largest);
+    if (lowest < emin + p || highest > emax - 2 - terms)
+        return;
+    boxes->smallest = ldexp(1.0, emin + p - lowest);
+    boxes->largest = ldexp(1.0, emax - 2 - terms - highest);
 }
 
-static void make_boxes(xfi_sparse *out, const xfi_weights *weights) {
+/* Box i of a level from what is under it. */
+static void make_box(xfi_sparse *out, const xfi_weights *weights, int level, int64_t i, extent *e) {
     xfi_box_index *boxes = &out->boxes;
     const xfi_levels *levels = &boxes->levels;
     int64_t m = boxes->n_coordinates, size = 2 * m + 1;
-    extent e = {INT32_MAX, INT32_MIN};
-    for (int level = 1; level < levels->n; level++)
-        for (int64_t i = 0; i < levels->count[level]; i++) {
-            double *box = boxes->boxes + (levels->start[level] - levels->count[0] + i) * size;
-            int64_t first = i * XFI_INDEX_FAN, end = first + XFI_INDEX_FAN;
-            end = end < levels->count[level - 1] ? end : levels->count[level - 1];
-            empty_box(box, m);
-            for (int64_t k = first; k < end; k++) {
-                int64_t below = levels->start[level - 1] - levels->count[0] + k;
-                if (level == 1)
-                    add_to_box(box, out, weights, &out->neurons[boxes->neuron[k]], &e);
-                else
-                    join_box(box, boxes->boxes + below * size, m);
-            }
+    int64_t first = i * XFI_INDEX_FAN, end = first + XFI_INDEX_FAN;
+    double *box = boxes->boxes + (levels->start[level] - levels->count[0] + i) * size;
+    end = end < levels->count[level - 1] ? end : levels->count[level - 1];
+    empty_box(box, m);
+    for (int64_t k = first; k < end; k++) {
+        int64_t below = levels->start[level - 1] - levels->count[0] + k;
+        if (level == 1)
+            add_to_box(box, out, weights, &out->neurons[boxes->neuron[k]], e);
+        else
+            join_box(box, boxes->boxes + below * size, m);
+    }
+}
+
+static void make_boxes(xfi_sparse *out, const xfi_weights *weights, int threads) {
+    const xfi_levels *levels = &out->boxes.levels;
+    extent all = nothing;
+    for (int level = 1; level < levels->n; level++) {
+#pragma omp parallel num_threads(threads) if (levels->count[level] > MANY_BLOCKS)
+        {
+            extent own = nothing;
+#pragma omp for schedule(static)
+            for (int64_t i = 0; i < levels->count[level]; i++)
+                make_box(out, weights, level, i, &own);
+#pragma omp critical(xfi_make_boxes)
+            join_extent(&all, &own);
         }
+    }
     if (levels->n > 1)
-        set_range(boxes, &e, is_binary32(weights));
+        set_range(&out->boxes, &all, is_binary32(weights));
 }
 
 /* --- everything -------------------------------------------------------------------------- */
 
 static int build_indexes(xfi_sparse *out, const xfi_weights *weights, const double *above,
-                         const double *below) {
+                         const double *below, int threads) {
     int64_t d = weights->d, *counts = xfi_calloc2(3, d, sizeof *counts);
     int ok = counts != NULL;
     if (ok) {
@@ -333,7 +371,7 @@ static int build_indexes(xfi_sparse *out, const xfi_weights *weights, const doub
     }
     if (ok) {
         fill_indexes(out, counts + d, counts + 2 * d, above, below);
-        make_boxes(out, weights);
+        make_boxes(out, weights, threads);
     }
     xfi_free(counts);
     return ok;
@@ -350,7 +388,7 @@ static int build(xfi_sparse *out, const xfi_weights *weights, const xfi_block_sh
     int ok = above && below && out->neurons && out->terms;
     if (ok) {
         fill_steps(out, places, weights, above, below, threads);
-        ok = build_indexes(out, weights, above, below);
+        ok = build_indexes(out, weights, above, below, threads);
     }
     xfi_free(above);
     xfi_free(below);

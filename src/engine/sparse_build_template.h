@@ -32,8 +32,11 @@ static int XFI_NAME(is_inactive)(REAL u, REAL b, int64_t ordinal) {
 static REAL XFI_NAME(last_inactive)(REAL u, REAL b) {
     const int64_t end = XFI_NAME(ordinal)(REAL_MAX);
     int64_t low = -end - 1, high = end + 1; /* inactive, active: by definition there */
+    *(b <= 0 ? &low : &high) = 0;           /* what happens at 0; halves the range */
     REAL guess = -b / u;
     int64_t at = guess > REAL_MAX ? end : guess < -REAL_MAX ? -end : XFI_NAME(ordinal)(guess);
+    if (at <= low || at >= high)
+        at = low + (high - low) / 2;
     int first = XFI_NAME(is_inactive)(u, b, at), now = first;
     *(now ? &low : &high) = at;
     for (int64_t step = 1; now == first && step < (now ? high - at : at - low); step *= 2) {
@@ -146,7 +149,7 @@ static void XFI_NAME(fill_layer)(xfi_sparse *out, const xfi_weights *weights, in
         }
         if (n_inputs == 1)
             XFI_NAME(threshold)
-            (&above[neuron], &below[neuron], U[i * d + out->terms[n->input].at], b[i]);
+        (&above[neuron], &below[neuron], U[i * d + out->terms[n->input].at], b[i]);
         neuron++;
     }
 }
