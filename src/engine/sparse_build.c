@@ -65,8 +65,8 @@ static int64_t alike(const xfi_weights *weights, const xfi_block_shape *shapes, 
         if (xfi_layer_is_attention(weights, layer))
             continue;
         if (heavy < 0)
-            heavy = shapes[layer / 2].heavy;
-        else if (shapes[layer / 2].heavy != heavy)
+            heavy = shapes[layer / 2].heavy != 0;
+        else if ((shapes[layer / 2].heavy != 0) != heavy)
             break;
     }
     return layer;

@@ -19,6 +19,7 @@
 enum { BLOCKS = 40, TOKENS = 8 };
 
 /* Run with an engine; the tokens are one sequence each. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): a data set holds it */
 static void run(double *out, const xf_model *model, double *x, int64_t n, xf_engine engine) {
     int64_t offsets[TOKENS + 1];
     for (int64_t i = 0; i <= n; i++)
