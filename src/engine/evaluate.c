@@ -236,19 +236,35 @@ static int64_t local_run(const xfi_weights *weights, int64_t first, int64_t limi
     return layer;
 }
 
-/* Tokens first .. last-1 of the data set through a stretch; the dense kernel takes the tiles that
- * the sparse one gives back. */
+/* Tokens from all over the data set show a stretch what it has to do. */
+static void learn(evaluation *e, xfi_sparse *stretch) {
+    enum { SAMPLE = 64, MANY_TOKENS = 16 * SAMPLE };
+    int64_t T = e->input->n_tokens, row = e->model->weights.d * (int64_t)e->real;
+    if (stretch->learned || T < MANY_TOKENS)
+        return;
+    char *rows = xfi_calloc2(SAMPLE, row, 1);
+    for (int64_t i = 0; rows != NULL && i < SAMPLE; i++)
+        memcpy(rows + i * row, e->x + T / SAMPLE * i * row, (size_t)row);
+    if (rows != NULL)
+        xfi_sparse_learn(stretch, &e->model->weights, rows, SAMPLE, thread_scratch(e));
+    xfi_free(rows);
+}
+
+/* Tokens first .. last-1 of the data set through a stretch; the dense kernel takes its first
+ * layers, if they touch most tokens, and the tiles that the sparse one gives back. */
 static void run_tiles(evaluation *e, xfi_sparse *stretch, int64_t first, int64_t last,
                       int64_t tile) {
     const xfi_prepared *model = e->model;
-    int64_t row = model->weights.d * (int64_t)e->real;
+    int64_t row = model->weights.d * (int64_t)e->real, layer = xfi_sparse_start(stretch);
 #pragma omp parallel for schedule(dynamic) num_threads(e->model->threads) if (last - first > tile)
     for (int64_t start = first; start < last; start += tile) {
         int64_t n = last - start < tile ? last - start : tile;
         char *rows = e->x + start * row;
         void *scratch = thread_scratch(e);
+        if (layer > stretch->first)
+            model->backend->local(&model->weights, stretch->first, layer, rows, n, scratch);
         if (!xfi_sparse_apply(stretch, &model->weights, rows, n, scratch))
-            model->backend->local(&model->weights, stretch->first, stretch->last, rows, n, scratch);
+            model->backend->local(&model->weights, layer, stretch->last, rows, n, scratch);
     }
 }
 
@@ -257,6 +273,7 @@ static xf_status run_sparse(evaluation *e, xfi_sparse *stretch, xf_error *error)
     int64_t T = e->input->n_tokens, tile = T / (4 * (int64_t)e->model->threads);
     tile = tile < LEAST_TILE ? LEAST_TILE : tile;
     tile = tile < e->model->backend->tile ? tile : e->model->backend->tile;
+    learn(e, stretch);
     for (int64_t first = 0; first < T; first += TOKENS_AT_ONCE) {
         int64_t last = T - first < TOKENS_AT_ONCE ? T : first + TOKENS_AT_ONCE;
         double share = (double)last / (double)T * (double)(stretch->last - stretch->first);

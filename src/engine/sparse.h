@@ -33,9 +33,19 @@ void xfi_sparse_clear(xfi_sparse *sparse);
 /* Bytes of scratch that a thread needs for tiles of `tile` tokens. */
 int64_t xfi_sparse_scratch(const xfi_sparse *sparse, const xfi_weights *weights, int64_t tile);
 
-/* Apply the stretch to n rows in place. Returns 0, the rows unchanged, if it would cost more than
- * the dense kernel or if a number overflows: the dense kernel has to do it then. `scratch` is
- * aligned to 64 bytes. Numeric class: the bits of the dense engine. */
+/* Find out on n sample rows, which are overwritten, whether the stretch begins with layers that
+ * touch most tokens, as those that read bits do; these are better done by the dense kernel. This
+ * decides about time only, never about bits. */
+void xfi_sparse_learn(xfi_sparse *sparse, const xfi_weights *weights, void *rows, int64_t n,
+                      void *scratch);
+
+/* The layer from which xfi_sparse_apply goes on; those of the stretch before it are the dense
+ * kernel's. */
+int64_t xfi_sparse_start(const xfi_sparse *sparse);
+
+/* Apply the layers from xfi_sparse_start on to n rows in place. Returns 0, the rows unchanged, if
+ * it would cost more than the dense kernel or if a number overflows: the dense kernel has to do it
+ * then. `scratch` is aligned to 64 bytes. Numeric class: the bits of the dense engine. */
 int xfi_sparse_apply(xfi_sparse *sparse, const xfi_weights *weights, void *rows, int64_t n,
                      void *scratch);
 

@@ -1,6 +1,8 @@
 /* The sparse engine at work, for both precisions. */
 #include "engine/sparse.h"
 
+#include "base/alloc.h"
+
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
@@ -69,10 +71,42 @@ int64_t xfi_sparse_scratch(const xfi_sparse *sparse, const xfi_weights *weights,
            room(sparse->boxes.n_coordinates, sizeof(double)) + room(weights->d, 1);
 }
 
+static int run_tile(xfi_sparse *sparse, const xfi_weights *weights, void *rows, int64_t n,
+                    void *scratch, int32_t *visits) {
+    return weights->dtype == XF_F32 ? run_tile_f32(sparse, weights, rows, n, scratch, visits)
+                                    : run_tile_f64(sparse, weights, rows, n, scratch, visits);
+}
+
+/* The first steps cost `dense` for each token on the dense kernel, and about VISIT for each token
+ * that takes them here: how many of them should be left to the dense kernel? */
+static int64_t best_start(const int32_t *visits, int64_t n_steps, int64_t n, int64_t dense) {
+    enum { VISIT = 100 };
+    int64_t best = 0, gain = 0, largest = 0;
+    for (int64_t s = 0; s < n_steps; s++) {
+        gain += visits[s] * VISIT - n * dense;
+        if (gain > largest) {
+            largest = gain;
+            best = s + 1;
+        }
+    }
+    return best;
+}
+
+void xfi_sparse_learn(xfi_sparse *sparse, const xfi_weights *weights, void *rows, int64_t n,
+                      void *scratch) {
+    int32_t *visits = xfi_calloc(sparse->n_steps, sizeof *visits);
+    int64_t dense = 4 + weights->d * weights->width / 3; /* 2 d w multiplications, by vectors */
+    sparse->learned = 1;
+    if (visits != NULL && run_tile(sparse, weights, rows, n, scratch, visits))
+        sparse->start = best_start(visits, sparse->n_steps, n, dense);
+    xfi_free(visits);
+}
+
+int64_t xfi_sparse_start(const xfi_sparse *sparse) {
+    return sparse->start > 0 ? sparse->steps[sparse->start].layer : sparse->first;
+}
+
 int xfi_sparse_apply(xfi_sparse *sparse, const xfi_weights *weights, void *rows, int64_t n,
                      void *scratch) {
-    if (is_given_up(sparse))
-        return 0;
-    return weights->dtype == XF_F32 ? run_tile_f32(sparse, weights, rows, n, scratch)
-                                    : run_tile_f64(sparse, weights, rows, n, scratch);
+    return !is_given_up(sparse) && run_tile(sparse, weights, rows, n, scratch, NULL);
 }

@@ -17,6 +17,7 @@ typedef struct XFI_NAME(walk) {
     char *changed; /* [d] since the indexes were asked */
     int negative_zero;
     int64_t work;
+    int32_t *visits; /* [n_steps] how often each step was taken; NULL: not wanted */
 } XFI_NAME(walk);
 
 /* The pre-activation of a neuron. */
@@ -127,6 +128,8 @@ static int XFI_NAME(take)(XFI_NAME(walk) * walk, int64_t s) {
                             *end = walk->form->neurons + step[1].neuron;
     int whole = step->factor != 1 || walk->negative_zero;
     walk->work += 4;
+    if (walk->visits != NULL)
+        walk->visits[s]++;
     for (const xfi_sparse_neuron *n = first; n < end; n++) {
         REAL a = XFI_NAME(drive)(walk, n);
         if (!(a <= REAL_MAX))
@@ -265,7 +268,7 @@ static int XFI_NAME(run_token)(XFI_NAME(walk) * walk) {
         return 0;
     mark_all(walk->changed, walk->weights->d);
     memset(walk->from, 0, (size_t)(form->n_thresholds + 1) * sizeof *walk->from);
-    for (int64_t s = 0; s < form->n_steps; s++) {
+    for (int64_t s = form->start; s < form->n_steps; s++) {
         if (!walk->negative_zero)
             s = XFI_NAME(find_step)(walk, s);
         if (walk->work > form->budget)
@@ -277,8 +280,8 @@ static int XFI_NAME(run_token)(XFI_NAME(walk) * walk) {
 }
 
 static int XFI_NAME(run_tile)(xfi_sparse *form, const xfi_weights *weights, REAL *rows, int64_t n,
-                              char *scratch) {
-    XFI_NAME(walk) walk = {.form = form, .weights = weights};
+                              char *scratch, int32_t *visits) {
+    XFI_NAME(walk) walk = {.form = form, .weights = weights, .visits = visits};
     int64_t d = weights->d, n_indexes = form->n_thresholds + 1;
     REAL *saved = carve(&scratch, n * d, sizeof(REAL));
     walk.next = carve(&scratch, n_indexes, sizeof *walk.next);

@@ -57,7 +57,9 @@ typedef struct xfi_sparse {
     int64_t n_thresholds; /* coordinates with an index */
     xfi_threshold_index *thresholds;
     xfi_box_index boxes;
-    char *is_boxed;  /* [d] is the coordinate in the box index? */
+    char *is_boxed; /* [d] is the coordinate in the box index? */
+    int64_t start;  /* steps before are left to the dense kernel (xfi_sparse_learn) */
+    int learned;
     int64_t budget;  /* work for a tile at which the dense kernel is as fast */
     int64_t n_tiles; /* tiles seen, and those that cost more */
     int64_t n_dear;

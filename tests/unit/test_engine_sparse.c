@@ -173,6 +173,42 @@ static void busy_stretches_are_given_back(void **state) {
     xf_model_clear(&model);
 }
 
+/* Twenty layers that change every token, then many that change none: the dense kernel takes the
+ * first, whatever the number of threads. */
+static void busy_beginnings_are_found(void **state) {
+    (void)state;
+    xft_toy toy = {.n_blocks = 400, .d = 4, .width = 4, .seed = 6};
+    xf_model model;
+    xf_dataset data;
+    xft_toy_model(&model, &toy);
+    for (int64_t b = 20; b < toy.n_blocks; b++) {
+        model.ff_eta[b] = model.sa_rho[b] = 1.0;
+        memset(model.ff_U + b * 16, 0, 16 * sizeof(double));
+        model.ff_U[b * 16] = 1.0;
+        for (int i = 0; i < 4; i++)
+            model.ff_b[b * 4 + i] = -100.0;
+    }
+    xft_toy_inputs(&data, &toy, 1000, 4);
+    double *dense = xft_toy_output(&data), *sparse = xft_toy_output(&data);
+    xf_run_options options = {.engine = XF_ENGINE_DENSE};
+    assert_int_equal(xf_run(dense, &model, &data, &options, NULL), XF_OK);
+    options.engine = XF_ENGINE_SPARSE;
+    for (options.threads = 1; options.threads <= 4; options.threads++) {
+        xfi_prepared prepared;
+        assert_int_equal(xfi_prepared_new(&prepared, &model, &options, NULL), XF_OK);
+        assert_int_equal(prepared.n_stretches, 1);
+        assert_int_equal(xfi_evaluate(sparse, &prepared, &data, NULL), XF_OK);
+        assert_int_equal(xfi_sparse_start(&prepared.stretches[0]), 40);
+        assert_int_equal(prepared.stretches[0].given_up, 0);
+        xfi_prepared_clear(&prepared);
+        assert_memory_equal(dense, sparse, (size_t)(data.n_tokens * data.d) * sizeof(double));
+    }
+    xfi_free(dense);
+    xfi_free(sparse);
+    xft_toy_dataset_clear(&data);
+    xf_model_clear(&model);
+}
+
 /* One runner, several inputs; wrong ones are refused. */
 static void a_runner_runs_again(void **state) {
     (void)state;
@@ -231,6 +267,7 @@ int main(void) {
         cmocka_unit_test(boxes_do_not_exclude_what_underflows),
         cmocka_unit_test(boxes_hold_their_neurons),
         cmocka_unit_test(busy_stretches_are_given_back),
+        cmocka_unit_test(busy_beginnings_are_found),
         cmocka_unit_test(a_runner_runs_again),
         cmocka_unit_test(memory_may_run_out),
     };
