@@ -4,6 +4,8 @@
  *     always              was every order of summation found to be exact
  *     rational            exact in real arithmetic; null if not known
  *     real, ieee          the certifier's answers
+ *     absent              does it say that subnormal numbers are absent
+ *     flushed             exact where they are flushed to zero, as far as is known
  * Every eleventh is not spoiled. Exit status 0, or 1 if a file cannot be written. */
 #include "mutation/judges.h"
 #include "mutation/mutants.h"
@@ -32,11 +34,13 @@ static int save(const char *directory, long long number, const xf_model *model,
 static void say(long long number, const char *subject, const char *mutation,
                 const xft_opinions *o) {
     printf("{\"number\": %lld, \"subject\": \"%s\", \"mutation\": \"%s\", \"inexact\": %s, "
-           "\"always\": %s, \"rational\": %s, \"real\": \"%s\", \"ieee\": \"%s\"}\n",
+           "\"always\": %s, \"rational\": %s, \"real\": \"%s\", \"ieee\": \"%s\", "
+           "\"absent\": %s, \"flushed\": %s}\n",
            number, subject, mutation, xft_is_inexact(o) ? "true" : "false",
            o->search == XFT_ALWAYS_EXACT ? "true" : "false",
            o->rational < 0 ? "null" : (o->rational ? "true" : "false"), answers[o->real],
-           answers[o->ieee]);
+           answers[o->ieee], o->is_subnormal_free ? "true" : "false",
+           o->flushed != 0 ? "true" : "false");
 }
 
 int main(int argc, char **argv) {
