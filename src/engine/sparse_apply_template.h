@@ -302,9 +302,10 @@ static int XFI_NAME(run_token)(XFI_NAME(walk) * walk) {
 
 static int XFI_NAME(run_tile)(xfi_sparse *form, const xfi_weights *weights, REAL *rows, int64_t n,
                               char *scratch, int32_t *visits) {
-    XFI_NAME(walk) walk = {.form = form, .weights = weights, .visits = visits};
+    XFI_NAME(walk) walk = {.form = form, .weights = weights};
     int64_t d = weights->d, n_indexes = form->n_thresholds + 1;
     REAL *saved = carve(&scratch, n * d, sizeof(REAL));
+    walk.visits = visits;
     walk.next = carve(&scratch, n_indexes, sizeof *walk.next);
     walk.from = carve(&scratch, n_indexes, sizeof *walk.from);
     walk.r = carve(&scratch, weights->width, sizeof(REAL));
