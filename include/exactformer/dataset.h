@@ -5,6 +5,7 @@
 #ifndef EXACTFORMER_DATASET_H
 #define EXACTFORMER_DATASET_H
 
+#include <exactformer/peers.h>
 #include <exactformer/status.h>
 
 #ifdef __cplusplus
@@ -35,6 +36,8 @@ typedef struct xf_dataset_options {
     int position_bits;    /* with append_positions: k + 1 to force the scale 2^-k, 0: choose */
     xf_note_fn note;      /* remarks: unknown arrays, dropped duplicates; may be NULL */
     void *note_context;
+    const xf_peers *peers; /* processes that make this call together, or NULL: every one checks the
+                              tokens of its own sequences */
 } xf_dataset_options;
 
 XF_API void xf_dataset_init(xf_dataset *data);

@@ -38,6 +38,9 @@ typedef struct xfi_block_view {
     const double *b;
     int64_t *n_inputs; /* [w] nonzero entries of each row of U */
     double *roundings; /* [w] of a pre-activation, in any order */
+    double *relative;  /* [w] what they come to, relative to the sum of absolute values */
+    double *gamma;     /* [w + 3] gamma_n of the format */
+    char *inexact;     /* [d][w] the product with this output weight is rounded */
     int *negates;      /* [w] row i is minus row i-1 */
     int *writes;       /* [d] some neuron writes this coordinate */
 } xfi_block_view;
@@ -54,6 +57,18 @@ double xfi_ball_magnitude(xfi_ball x);
 int xfi_block_view_init(xfi_block_view *view, const xf_model *model, int64_t block,
                         const xfi_format *format);
 void xfi_block_view_clear(xfi_block_view *view);
+
+/* A pre-activation of row i from its centre, sum_k |U_ik| |x_k| + |b_i| and sum_k |U_ik| e_k. */
+xfi_neuron_state xfi_ball_neuron(const xfi_block_view *view, int64_t i, xfi_dd centre,
+                                 double absolute, double propagated);
+
+/* Minus that of row i - 1, for rows with view->negates. */
+xfi_neuron_state xfi_ball_negated(xfi_neuron_state previous);
+
+/* Coordinate c of FF(x), which some neuron writes or eta keeps. `x` [d], or NULL if every x_k is
+ * exact; x_c is that coordinate. Numeric class: enclosure. */
+xfi_ball xfi_ball_output(const xfi_block_view *view, int64_t c, xfi_ball x_c, const xfi_ball *x,
+                         const xfi_neuron_state *states);
 
 /* x becomes FF(x), in place, for the exact evaluation and every order of summation, with and
  * without FMA; `next` [d] and `states` [w] are scratch. Numeric class: enclosure. */

@@ -6,6 +6,7 @@
 #include "construct/argmax.h"
 #include "construct/assemble.h"
 #include "construct/balance.h"
+#include "construct/cell_writers.h"
 #include "construct/displacement.h"
 #include "construct/search.h"
 #include "construct/separation_lift.h"
@@ -106,6 +107,16 @@ static int wants_lanes(const plan *p) {
            xfi_problem_wants_writer(p->problem, "sorted");
 }
 
+/* Is any writer that reads cells wanted? */
+static int wants_cells(const plan *p) {
+    int n = 0;
+    const xfi_cell_writer *table = xfi_cell_writers(&n);
+    while (n > 0)
+        if (xfi_problem_wants_writer(p->problem, table[--n].name))
+            return 1;
+    return 0;
+}
+
 /* Up to so many targets the lanes serve: they are about as shallow, and their depth is a function
  * of M alone, not of how many bits tell the cells apart. */
 enum { FEW_TARGETS = 80 };
@@ -114,7 +125,7 @@ enum { FEW_TARGETS = 80 };
 static int cells_pay(const plan *p) {
     const xf_dataset *data = p->problem->data;
     int64_t least = (data->n_targets + 3) / 4 + 3;
-    if (data->d < 2)
+    if (data->d < 2 || !wants_cells(p))
         return 0;
     if (p->best.small_norm || p->best.model.n_blocks == 0)
         return 1;

@@ -135,7 +135,8 @@ static xf_status check_and_drop(xf_dataset *data, const xf_dataset_options *opti
     int64_t *original = xfi_calloc(data->n_sequences, sizeof *original);
     if (original == NULL)
         return xfi_fail_memory(error);
-    xf_status status = xfi_dataset_check_sets(original, data, 1, error);
+    xf_status status = xfi_dataset_check_sets(
+        original, data, 1, options != NULL ? options->peers : NULL, error);
     if (status == XF_OK)
         drop_repeats(data, original, options);
     xfi_free(original);
@@ -148,7 +149,7 @@ xf_status xfi_dataset_prepare(xf_dataset *data, const xf_dataset_options *option
     normalise_zeros(data->x, data->n_tokens * data->d);
     if (data->y != NULL)
         normalise_zeros(data->y, data->n_targets * data->d);
-    XFI_TRY(xfi_dataset_check_finite(data, error));
+    XFI_TRY(xfi_dataset_check_finite(data, options != NULL ? options->peers : NULL, error));
     if (options != NULL && options->append_positions)
         XFI_TRY(xfi_dataset_append_positions(data, options->position_bits, error));
     return check_and_drop(data, options, error);
