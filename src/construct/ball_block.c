@@ -21,6 +21,7 @@ void xfi_block_view_clear(xfi_block_view *view) {
     xfi_free(view->inexact);
     xfi_free(view->negates);
     xfi_free(view->writes);
+    xfi_free(view->used);
 }
 
 static int row_negates(const xfi_block_view *view, int64_t i) {
@@ -64,6 +65,16 @@ static void look_at_outputs(xfi_block_view *view, int64_t i) {
     }
 }
 
+static void list_used(xfi_block_view *view) {
+    for (int64_t k = 0; k < view->d; k++) {
+        int used = view->eta != 0.0 || view->writes[k];
+        for (int64_t i = 0; i < view->w && !used; i++)
+            used = view->U[i * view->d + k] != 0.0;
+        if (used)
+            view->used[view->n_used++] = k;
+    }
+}
+
 int xfi_block_view_init(xfi_block_view *view, const xf_model *model, int64_t block,
                         const xfi_format *format) {
     int64_t size = model->d * model->width;
@@ -82,8 +93,9 @@ int xfi_block_view_init(xfi_block_view *view, const xf_model *model, int64_t blo
     view->inexact = xfi_calloc2(view->d, view->w, 1);
     view->negates = xfi_calloc(view->w, sizeof *view->negates);
     view->writes = xfi_calloc(view->d, sizeof *view->writes);
+    view->used = xfi_calloc(view->d, sizeof *view->used);
     if (!view->n_inputs || !view->roundings || !view->relative || !view->gamma || !view->inexact ||
-        !view->negates || !view->writes) {
+        !view->negates || !view->writes || !view->used) {
         xfi_block_view_clear(view);
         return 0;
     }
@@ -92,6 +104,7 @@ int xfi_block_view_init(xfi_block_view *view, const xf_model *model, int64_t blo
         look_at_outputs(view, i);
         view->negates[i] = row_negates(view, i);
     }
+    list_used(view);
     for (int64_t n = 0; n < view->w + 3; n++)
         view->gamma[n] = xfi_gamma(format, (double)n);
     return 1;

@@ -43,6 +43,9 @@ typedef struct xfi_block_view {
     char *inexact;     /* [d][w] the product with this output weight is rounded */
     int *negates;      /* [w] row i is minus row i-1 */
     int *writes;       /* [d] some neuron writes this coordinate */
+    int64_t n_used;
+    int64_t *used; /* [n_used] ascending: coordinates that some neuron reads or writes, all if eta
+                      keeps them */
 } xfi_block_view;
 
 /* 0 if a sum of absolute values leaves room below the largest number of the format, so that no

@@ -23,17 +23,18 @@ void xfi_ball_tile_clear(xfi_ball_tile *tile) {
     *tile = (xfi_ball_tile){0};
 }
 
-/* Lanes beyond n repeat the last token. */
-static void load(xfi_ball_tile *tile, const double *tokens, int64_t n, const xfi_format *format) {
-    for (int64_t l = 0; l < LANES; l++) {
-        const double *token = tokens + (l < n ? l : n - 1) * tile->d;
-        for (int64_t k = 0; k < tile->d; k++)
-            tile->x[k * LANES + l] = token[k];
+/* Lanes beyond n repeat the last token. Only the coordinates that the block looks at. */
+static void load(xfi_ball_tile *tile, const xfi_block_view *view, const double *tokens, int64_t n) {
+    const double *token[LANES];
+    for (int64_t l = 0; l < LANES; l++)
+        token[l] = tokens + (l < n ? l : n - 1) * tile->d;
+    for (int64_t i = 0; i < view->n_used; i++) {
+        double *x = tile->x + view->used[i] * LANES, *error = tile->error + view->used[i] * LANES;
+        for (int l = 0; l < LANES; l++)
+            x[l] = token[l][view->used[i]];
+        for (int l = 0; l < LANES && view->format->p != 53; l++)
+            error[l] = fabs(x[l] - xfi_round(view->format, x[l])) * XFI_INFLATE;
     }
-    if (format->p == 53)
-        return; /* the errors are 0 from the start */
-    for (int64_t i = 0; i < tile->d * LANES; i++)
-        tile->error[i] = fabs(tile->x[i] - xfi_round(format, tile->x[i])) * XFI_INFLATE;
 }
 
 /* Sums over the coordinates, one lane a token. */
@@ -47,9 +48,10 @@ typedef struct lane_sums {
 /* sum + w x in double-double, as xfi_dd_add(sum, xfi_dd_scale({x, 0}, w)). */
 XFI_CLONES_FMA static void add_products(lane_sums *restrict sums, const double *restrict row,
                                         const double *restrict x, const double *restrict error,
-                                        int64_t d) {
+                                        const int64_t *restrict used, int64_t n_used) {
     lane_sums s = *sums;
-    for (int64_t k = 0; k < d; k++) {
+    for (int64_t i = 0; i < n_used; i++) {
+        int64_t k = used[i];
         double weight = row[k], magnitude = fabs(row[k]);
         if (weight == 0.0)
             continue;
@@ -76,7 +78,8 @@ static void evaluate(xfi_ball_tile *tile, const xfi_block_view *view, int64_t i,
         sums.hi[l] = view->b[i];
         sums.absolute[l] = fabs(view->b[i]);
     }
-    add_products(&sums, view->U + i * view->d, tile->x, tile->error, view->d);
+    add_products(&sums, view->U + i * view->d, tile->x, tile->error, view->used,
+                 view->n_used);
     for (int64_t l = 0; l < n; l++)
         tile->states[l * view->w + i] = xfi_ball_neuron(
             view, i, (xfi_dd){sums.hi[l], sums.lo[l]}, sums.absolute[l], sums.propagated[l]);
@@ -84,7 +87,7 @@ static void evaluate(xfi_ball_tile *tile, const xfi_block_view *view, int64_t i,
 
 void xfi_ball_tile_neurons(xfi_ball_tile *tile, const xfi_block_view *view, const double *tokens,
                            int64_t n) {
-    load(tile, tokens, n, view->format);
+    load(tile, view, tokens, n);
     for (int64_t i = 0; i < view->w; i++) {
         if (!view->negates[i]) {
             evaluate(tile, view, i, n);

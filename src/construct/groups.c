@@ -56,11 +56,11 @@ static void begin_group(xfi_group *group, int64_t sequence, int64_t target) {
 }
 
 static void add_token(xfi_group *group, double t, double E) {
-    if (!isfinite(t) || !isfinite(E)) /* not fmax's way of dropping a NaN */
+    if (!isfinite(t) || !isfinite(E)) /* a comparison would pass over a NaN */
         group->error = INFINITY;
-    group->t_low = fmin(group->t_low, t);
-    group->t_high = fmax(group->t_high, t);
-    group->error = fmax(group->error, E);
+    group->t_low = t < group->t_low ? t : group->t_low;
+    group->t_high = t > group->t_high ? t : group->t_high;
+    group->error = E > group->error ? E : group->error;
 }
 
 static void end_group(xfi_group *group) {

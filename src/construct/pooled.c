@@ -78,7 +78,7 @@ static xf_status try_candidates(plan *p, xfi_candidate *candidates, int n, xf_er
     xf_status status = XF_OK;
     for (int i = 0; i < n; i++) {
         int worth = candidates[i].estimate >= LEAST_ESTIMATE || (i == 0 && p->best.near_margin < 0);
-        if (status == XF_OK && !xfi_best_satisfied(&p->best) && worth)
+        if (status == XF_OK && !xfi_best_satisfied(&p->best, p->problem) && worth)
             status = try_front(p, &candidates[i].front, error);
         xfi_front_clear(&candidates[i].front);
     }
@@ -169,7 +169,7 @@ static int goes_on(const plan *p) {
 
 static xf_status plain_rounds(plan *p, xfi_search *search, xf_error *error) {
     int tried = xfi_problem_wants_front(p->problem, "plain");
-    for (int round = 0; round < PLAIN_ROUNDS && !xfi_best_satisfied(&p->best); round++) {
+    for (int round = 0; round < PLAIN_ROUNDS && !xfi_best_satisfied(&p->best, p->problem); round++) {
         if (p->best.model.n_blocks == 0 && hopeless(p, 0.25))
             break;
         XFI_TRY(xfi_search_plain(search, round, error));
@@ -282,7 +282,7 @@ static xf_status search_behind(plan *p, const xfi_problem *lifted, xf_error *err
     if (lifted->data->d == 1 && !lifted->all_single)
         status = joint_rounds(p, &search, error);
     for (int round = 0; round < PLAIN_ROUNDS && lifted->data->d > 1 && status == XF_OK &&
-                        !xfi_best_satisfied(&p->best);
+                        !xfi_best_satisfied(&p->best, p->problem);
          round++) {
         status = xfi_search_plain(&search, round, error);
         if (status == XF_OK)

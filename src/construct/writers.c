@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_SUCCESSES = 3 /* stop looking for fewer blocks after so many models */ };
+/* Stop looking for fewer blocks after so many models; after the first if there are MANY targets:
+ * then hardly a front end has gaps that spare the extra blocks, and each costs passes. */
+enum { MAX_SUCCESSES = 3, MANY_TARGETS = 20000 };
 
 void xfi_best_init(xfi_best *best) {
     *best = (xfi_best){.near_margin = -1};
@@ -235,10 +237,11 @@ xf_status xfi_write_cells(xfi_best *best, const xfi_cells *cells, const xfi_writ
     return XF_OK;
 }
 
-int xfi_best_satisfied(const xfi_best *best) {
+int xfi_best_satisfied(const xfi_best *best, const xfi_problem *problem) {
     if (best->model.n_blocks == 0)
         return 0;
-    return best->report.extra_blocks == 0 || best->successes >= MAX_SUCCESSES;
+    int enough = problem->data->n_targets > MANY_TARGETS ? 1 : MAX_SUCCESSES;
+    return best->report.extra_blocks == 0 || best->successes >= enough;
 }
 
 static xf_status refuse_writer(const xfi_problem *problem, xf_error *error) {

@@ -72,7 +72,7 @@ xf_status xfi_write_cells(xfi_best *best, const xfi_cells *cells, const xfi_writ
                           const xfi_problem *problem, xf_error *error);
 
 /* Nothing shallower can come: no extra blocks, or enough models were seen. */
-int xfi_best_satisfied(const xfi_best *best);
+int xfi_best_satisfied(const xfi_best *best, const xfi_problem *problem);
 
 /* The refusal when no model was found: XF_ERR_INFEASIBLE with the two sequences that come closest
  * and what would help. */

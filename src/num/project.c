@@ -11,38 +11,64 @@ enum { BATCH = XFI_PROJECT_BATCH, ROWS = 8, PANEL = 128, CHUNK = 512 };
 /* One number for each direction (a GNU C vector; unaligned in memory). */
 typedef double lanes __attribute__((vector_size(BATCH * sizeof(double))));
 
-/* Add coordinates x[i][0 .. n-1] to the sums of all tokens; panel [n][BATCH]. */
+/* Some coordinates and their weights for all directions. */
+typedef struct panel {
+    int64_t n;
+    int64_t k[PANEL];
+    _Alignas(64) double weights[PANEL * BATCH];
+} panel;
+
+/* Add the coordinates of the panel to the sums of all tokens. */
 XFI_CLONES static void add_panel(double *restrict out, const double *restrict x, int64_t n_tokens,
-                                 int64_t d, const double *restrict panel, int64_t n) {
+                                 int64_t d, const panel *restrict with) {
     int64_t i = 0;
     for (; i + ROWS <= n_tokens; i += ROWS) {
         lanes sum[ROWS];
-        memcpy(sum, out + i * BATCH, sizeof sum);
-        for (int64_t k = 0; k < n; k++) {
+#pragma GCC unroll 8
+        for (int r = 0; r < ROWS; r++)
+            memcpy(&sum[r], out + (i + r) * BATCH, sizeof sum[r]);
+        for (int64_t p = 0; p < with->n; p++) {
+            const double *column = x + i * d + with->k[p];
             lanes weights;
-            memcpy(&weights, panel + k * BATCH, sizeof weights);
+            memcpy(&weights, with->weights + p * BATCH, sizeof weights);
 #pragma GCC unroll 8
             for (int r = 0; r < ROWS; r++)
-                sum[r] += x[(i + r) * d + k] * weights;
+                sum[r] += column[r * d] * weights;
         }
-        memcpy(out + i * BATCH, sum, sizeof sum);
+#pragma GCC unroll 8
+        for (int r = 0; r < ROWS; r++)
+            memcpy(out + (i + r) * BATCH, &sum[r], sizeof sum[r]);
     }
     for (; i < n_tokens; i++)
-        for (int64_t k = 0; k < n; k++)
+        for (int64_t p = 0; p < with->n; p++)
             for (int c = 0; c < BATCH; c++)
-                out[i * BATCH + c] += x[i * d + k] * panel[k * BATCH + c];
+                out[i * BATCH + c] += x[i * d + with->k[p]] * with->weights[p * BATCH + c];
+}
+
+/* The next coordinates from k on, without those that no direction uses: adding a zero to a sum that
+ * starts at +0 changes nothing. Returns where to go on. */
+static int64_t fill_panel(panel *out, int64_t k, int64_t d, const double *directions) {
+    out->n = 0;
+    for (; k < d && out->n < PANEL; k++) {
+        int used = 0;
+        double *weights = out->weights + out->n * BATCH;
+        for (int c = 0; c < BATCH; c++) {
+            weights[c] = directions[c * d + k];
+            used |= weights[c] != 0.0;
+        }
+        out->k[out->n] = k;
+        out->n += used;
+    }
+    return k;
 }
 
 void xfi_project_tile(double *out, const double *x, int64_t n_tokens, int64_t d,
                       const double *directions) {
-    _Alignas(64) double panel[PANEL * BATCH];
+    panel with;
     memset(out, 0, (size_t)(n_tokens * BATCH) * sizeof(double));
-    for (int64_t first = 0; first < d; first += PANEL) {
-        int64_t n = d - first < PANEL ? d - first : PANEL;
-        for (int64_t k = 0; k < n; k++)
-            for (int c = 0; c < BATCH; c++)
-                panel[k * BATCH + c] = directions[c * d + first + k];
-        add_panel(out, x + first, n_tokens, d, panel, n);
+    for (int64_t k = 0; k < d;) {
+        k = fill_panel(&with, k, d, directions);
+        add_panel(out, x, n_tokens, d, &with);
     }
 }
 
