@@ -5,14 +5,6 @@
 
 #include <string.h>
 
-double xfi_beyond(const xfi_format *format, double absolute) {
-    return absolute < (format->p == 24 ? 0x1p127 : 0x1p1023) ? 0.0 : INFINITY; /* 2^emax */
-}
-
-double xfi_ball_magnitude(xfi_ball x) {
-    return fabs(x.centre.hi) + x.error;
-}
-
 void xfi_block_view_clear(xfi_block_view *view) {
     xfi_free(view->n_inputs);
     xfi_free(view->roundings);
@@ -110,32 +102,6 @@ int xfi_block_view_init(xfi_block_view *view, const xf_model *model, int64_t blo
     return 1;
 }
 
-static void decide(xfi_neuron_state *state) {
-    double a = xfi_dd_value(state->a), e = (state->propagated + state->local) * XFI_INFLATE;
-    state->active = !(a + e <= 0); /* NaN: anything may happen */
-    state->certain = a - e >= 0;
-}
-
-xfi_neuron_state xfi_ball_neuron(const xfi_block_view *view, int64_t i, xfi_dd centre,
-                                 double absolute, double propagated) {
-    double n = (double)view->n_inputs[i] + 4;
-    double local = view->roundings[i] > 0 ? view->relative[i] * absolute : 0.0;
-    if (view->n_inputs[i] > 0)
-        local += 2 * n * view->format->smallest;
-    local += xfi_beyond(view->format, absolute);
-    xfi_neuron_state state = {
-        .a = centre, .propagated = propagated * XFI_INFLATE, .local = local * XFI_INFLATE};
-    decide(&state);
-    return state;
-}
-
-xfi_neuron_state xfi_ball_negated(xfi_neuron_state previous) {
-    previous.a.hi = -previous.a.hi;
-    previous.a.lo = -previous.a.lo;
-    decide(&previous);
-    return previous;
-}
-
 static xfi_neuron_state evaluate_neuron(const xfi_block_view *view, int64_t i, const xfi_ball *x) {
     const double *row = view->U + i * view->d;
     xfi_dd sum = {view->b[i], 0.0};
@@ -147,14 +113,18 @@ static xfi_neuron_state evaluate_neuron(const xfi_block_view *view, int64_t i, c
         absolute += fabs(row[k]) * xfi_ball_magnitude(x[k]);
         propagated += fabs(row[k]) * x[k].error;
     }
-    return xfi_ball_neuron(view, i, sum, absolute, propagated);
+    xfi_neuron_state state;
+    xfi_ball_neuron(&state, view, i, sum, absolute, propagated);
+    return state;
 }
 
 static void evaluate_neurons(const xfi_block_view *view, const xfi_ball *x,
                              xfi_neuron_state *states) {
     for (int64_t i = 0; i < view->w; i++)
-        states[i] =
-            view->negates[i] ? xfi_ball_negated(states[i - 1]) : evaluate_neuron(view, i, x);
+        if (view->negates[i])
+            xfi_ball_negated(&states[i], &states[i - 1]);
+        else
+            states[i] = evaluate_neuron(view, i, x);
 }
 
 /* |d x'_c / d x_k| over the neurons that are certainly active, times the input errors,

@@ -81,8 +81,8 @@ static void evaluate(xfi_ball_tile *tile, const xfi_block_view *view, int64_t i,
     add_products(&sums, view->U + i * view->d, tile->x, tile->error, view->used,
                  view->n_used);
     for (int64_t l = 0; l < n; l++)
-        tile->states[l * view->w + i] = xfi_ball_neuron(
-            view, i, (xfi_dd){sums.hi[l], sums.lo[l]}, sums.absolute[l], sums.propagated[l]);
+        xfi_ball_neuron(&tile->states[l * view->w + i], view, i, (xfi_dd){sums.hi[l], sums.lo[l]},
+                        sums.absolute[l], sums.propagated[l]);
 }
 
 void xfi_ball_tile_neurons(xfi_ball_tile *tile, const xfi_block_view *view, const double *tokens,
@@ -95,7 +95,7 @@ void xfi_ball_tile_neurons(xfi_ball_tile *tile, const xfi_block_view *view, cons
         }
         for (int64_t l = 0; l < n; l++) {
             xfi_neuron_state *state = tile->states + l * view->w + i;
-            *state = xfi_ball_negated(state[-1]);
+            xfi_ball_negated(state, state - 1);
         }
     }
 }
