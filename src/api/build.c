@@ -94,7 +94,8 @@ static xf_status self_check(const xf_model *model, const xf_dataset *data,
                             const xf_build_options *options, xf_error *error) {
     xf_run_options run = {.threads = options->threads,
                           .progress = options->progress,
-                          .progress_context = options->progress_context};
+                          .progress_context = options->progress_context,
+                          .peers = options->peers};
     xf_verify_report verified;
     xf_status status = xf_verify(&verified, model, data, &run, error);
     if (status != XF_NOT_EXACT)

@@ -24,12 +24,15 @@ xf_status xfi_certify_blocks(xfi_groups *out, const xf_model *model, int64_t n_f
     return xfi_certify_shared(out, &front, error);
 }
 
-static xf_status certify_emitted(xfi_certificate *out, const xfi_problem *problem, int k1,
-                                 xf_error *error) {
-    const xf_model *blocks = &out->blocks;
-    xfi_front_view front = {blocks,        blocks->n_blocks,        k1,
+static xfi_front_view view_of(const xf_model *blocks, int k1, const xfi_problem *problem) {
+    return (xfi_front_view){blocks,        blocks->n_blocks,        k1,
                             problem->data, problem->options->peers, problem->threads};
-    return xfi_certify_shared(&out->groups, &front, error);
+}
+
+xf_status xfi_front_bound_problem(double *t, double *E, const xf_model *blocks, int k1,
+                                  const xfi_problem *problem, xf_error *error) {
+    xfi_front_view front = view_of(blocks, k1, problem);
+    return xfi_front_bound_shared(t, E, &front, error);
 }
 
 xf_status xfi_certify_front(xfi_certificate *out, const xfi_front *front,
@@ -38,12 +41,13 @@ xf_status xfi_certify_front(xfi_certificate *out, const xfi_front *front,
     int64_t n_front = xfi_front_blocks(front);
     XFI_TRY(xf_model_new(&out->blocks, n_front, problem->data->d, XFI_WIDTH, error));
     out->blocks.dtype = problem->options->dtype;
+    xfi_front_view view = view_of(&out->blocks, axes.k1, problem);
     int in_range = xfi_front_emit(front, &problem->format, axes, &out->blocks);
     xf_status status = xfi_model_add_phase(&out->blocks, "fold", n_front - 1, error);
     if (status == XF_OK)
         status = xfi_model_add_phase(&out->blocks, "pooling", 1, error);
     if (status == XF_OK && in_range)
-        status = certify_emitted(out, problem, axes.k1, error);
+        status = xfi_certify_shared(&out->groups, &view, error);
     if (status != XF_OK)
         xfi_certificate_clear(out);
     return status;

@@ -15,6 +15,10 @@ typedef struct xfi_certificate {
 /* Emit, bound every token, group. Errors: XF_ERR_MEMORY. */
 xf_status xfi_certify_front(xfi_certificate *out, const xfi_front *front,
                             const xfi_problem *problem, xfi_axes axes, xf_error *error);
+/* t, E [T] behind all blocks of a model, bounded by all peers together; see front_bound.h. */
+xf_status xfi_front_bound_problem(double *t, double *E, const xf_model *blocks, int k1,
+                                  const xfi_problem *problem, xf_error *error);
+
 void xfi_certificate_clear(xfi_certificate *certificate);
 
 /* Groups behind the blocks of `front`, certified by all peers together, without arrays for all

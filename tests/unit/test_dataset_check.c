@@ -163,7 +163,7 @@ static void test_repeated_pairs_fail_the_check(void **state) {
     (void)state;
     example e = repeated;
     xf_error error;
-    const xf_dataset view = {4, 2, 6, 6, -1, e.x, e.x_offsets, e.y, e.y_offsets};
+    const xf_dataset view = {4, 2, 6, 6, -1, e.x, e.x_offsets, e.y, e.y_offsets, NULL};
     assert_int_equal(xf_dataset_check(&view, &error), XF_ERR_DATA);
     assert_contains(error.message, "sequences 0 and 2 are the same pair");
     assert_int_equal(error.sequence, 2);
