@@ -3,25 +3,31 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/file_memory.h"
 #include "core/share.h"
 
 #include <stddef.h>
 
-/* Outputs of so many values are held at a time, or those of one sequence. */
-enum { PART = 1 << 23 };
+/* Outputs of so many values are held at a time, or those of one sequence: engines prepare
+ * themselves anew for every part, so parts are large where there is memory. */
+static int64_t part_size(void) {
+    enum { LARGE = 1 << 23, SMALL = 1 << 18 };
+    return xfi_memory_is_scarce(LARGE * (int64_t)sizeof(double), 1) ? SMALL : LARGE;
+}
 
 /* Some sequences as a data set of their own; borrows all but the offsets. */
 typedef struct part {
     xf_dataset data;
     int64_t *x_offsets; /* [capacity + 1], owned */
     int64_t *y_offsets;
+    int64_t size;
     double *out; /* [n_tokens of the largest part][d], owned */
 } part;
 
 /* The end of the part that begins at `first`. */
-static int64_t part_end(const xf_dataset *data, int64_t first, int64_t last) {
+static int64_t part_end(const xf_dataset *data, int64_t size, int64_t first, int64_t last) {
     int64_t j = first + 1;
-    while (j < last && (data->x_offsets[j + 1] - data->x_offsets[first]) * data->d <= PART)
+    while (j < last && (data->x_offsets[j + 1] - data->x_offsets[first]) * data->d <= size)
         j++;
     return j;
 }
@@ -34,9 +40,9 @@ static void part_clear(part *p) {
 
 static xf_status part_init(part *p, const xf_dataset *data, xfi_share share, xf_error *error) {
     int64_t sequences = 0, tokens = 0;
-    *p = (part){0};
+    *p = (part){.size = part_size()};
     for (int64_t first = share.first, last; first < share.last; first = last) {
-        last = part_end(data, first, share.last);
+        last = part_end(data, p->size, first, share.last);
         int64_t n = data->x_offsets[last] - data->x_offsets[first];
         tokens = n > tokens ? n : tokens;
         sequences = last - first > sequences ? last - first : sequences;
@@ -87,7 +93,7 @@ static xf_status verify_share(xf_verify_report *report, const xf_model *model,
     xf_status status = XF_OK;
     for (int64_t first = share.first, last; first < share.last && status == XF_OK; first = last) {
         xf_verify_report found;
-        last = part_end(data, first, share.last);
+        last = part_end(data, p.size, first, share.last);
         part_set(&p, data, first, last);
         status = xf_run(p.out, model, &p.data, options, error);
         if (status == XF_OK)
