@@ -2,7 +2,7 @@
 #include "commands.h"
 #include "files.h"
 #include "output.h"
-#include "peers.h"
+#include "processes.h"
 #include "progress.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "evaluation.h"
 
 #include "output.h"
-#include "peers.h"
+#include "processes.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #include "files.h"
 
 #include "output.h"
-#include "peers.h"
+#include "processes.h"
 #include "progress.h"
 
 #include <stdio.h>

@@ -11,7 +11,7 @@
  * another that has left. */
 #include "../cli/commands.h"
 #include "../cli/output.h"
-#include "../cli/peers.h"
+#include "../cli/processes.h"
 
 #include <mpi.h>
 #include <stdio.h>

@@ -16,16 +16,16 @@ extern "C" {
  * xf_dataset_clear. Sequence j is rows x_offsets[j] .. x_offsets[j+1]-1 of x.
  * A data set without targets (run input) has y == y_offsets == NULL, n_targets 0. */
 typedef struct xf_dataset {
-    int64_t n_sequences; /* N */
-    int64_t d;           /* dimension of a token */
-    int64_t n_tokens;    /* T */
-    int64_t n_targets;   /* M */
-    int positions;       /* k if the last coordinate is l * 2^-k, the position of
-                            token l in its sequence; -1 if nothing was appended */
-    double *x;           /* [T][d]; not to be written to if `storage` is set */
-    int64_t *x_offsets;  /* [N+1] */
-    double *y;           /* [M][d] */
-    int64_t *y_offsets;  /* [N+1] */
+    int64_t n_sequences;        /* N */
+    int64_t d;                  /* dimension of a token */
+    int64_t n_tokens;           /* T */
+    int64_t n_targets;          /* M */
+    int positions;              /* k if the last coordinate is l * 2^-k, the position of
+                                   token l in its sequence; -1 if nothing was appended */
+    double *x;                  /* [T][d]; not to be written to if `storage` is set */
+    int64_t *x_offsets;         /* [N+1] */
+    double *y;                  /* [M][d] */
+    int64_t *y_offsets;         /* [N+1] */
     struct xf_storage *storage; /* the file that x lies in, NULL if it is the heap */
 } xf_dataset;
 

@@ -1,4 +1,5 @@
-/* Memory whose contents live in a file, so that the system can put it aside when memory is short. */
+/* Memory whose contents live in a file, so that the system can put it aside when memory is short.
+ */
 #ifndef XFI_BASE_FILE_MEMORY_H
 #define XFI_BASE_FILE_MEMORY_H
 

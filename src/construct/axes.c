@@ -5,11 +5,11 @@
 
 /* What the writers ask of one coordinate of the targets. */
 typedef struct column {
-    int top;         /* exponents of the nonzero values, INT_MIN and INT_MAX without any */
-    int bottom;      /* their lowest bits */
-    int least;       /* exponents again, subnormal numbers of the format left out */
-    int subnormal;   /* is there any? */
-    double largest;  /* |y| */
+    int top;        /* exponents of the nonzero values, INT_MIN and INT_MAX without any */
+    int bottom;     /* their lowest bits */
+    int least;      /* exponents again, subnormal numbers of the format left out */
+    int subnormal;  /* is there any? */
+    double largest; /* |y| */
 } column;
 
 static void look_at(column *at, double y, const xfi_format *format) {

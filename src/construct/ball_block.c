@@ -53,7 +53,8 @@ static void look_at_outputs(xfi_block_view *view, int64_t i) {
     for (int64_t k = 0; k < view->d; k++) {
         double weight = view->W[k * view->w + i];
         view->writes[k] |= weight != 0.0;
-        view->inexact[k * view->w + i] = (char)(weight != 0.0 && !exact && !is_power_of_two(weight));
+        view->inexact[k * view->w + i] =
+            (char)(weight != 0.0 && !exact && !is_power_of_two(weight));
     }
 }
 
@@ -184,8 +185,9 @@ void xfi_ball_feed_forward(const xfi_block_view *view, xfi_ball *x, xfi_ball *ne
     evaluate_neurons(view, x, states);
     for (int64_t c = 0; c < view->d; c++) {
         if (view->writes[c] || view->eta != 1.0)
-            next[c] = view->writes[c] || view->eta != 0.0 ? xfi_ball_output(view, c, x[c], x, states)
-                                                          : (xfi_ball){{0, 0}, 0};
+            next[c] = view->writes[c] || view->eta != 0.0
+                          ? xfi_ball_output(view, c, x[c], x, states)
+                          : (xfi_ball){{0, 0}, 0};
         else
             next[c] = x[c];
     }

@@ -78,8 +78,7 @@ static void evaluate(xfi_ball_tile *tile, const xfi_block_view *view, int64_t i,
         sums.hi[l] = view->b[i];
         sums.absolute[l] = fabs(view->b[i]);
     }
-    add_products(&sums, view->U + i * view->d, tile->x, tile->error, view->used,
-                 view->n_used);
+    add_products(&sums, view->U + i * view->d, tile->x, tile->error, view->used, view->n_used);
     for (int64_t l = 0; l < n; l++)
         xfi_ball_neuron(&tile->states[l * view->w + i], view, i, (xfi_dd){sums.hi[l], sums.lo[l]},
                         sums.absolute[l], sums.propagated[l]);

@@ -11,8 +11,8 @@ enum { XFI_BALL_LANES = 8 };
 typedef struct xfi_ball_tile {
     int64_t d;
     int64_t w;
-    double *x;     /* [d][LANES] coordinates of the tokens, transposed */
-    double *error; /* [d][LANES] |x_k - x_k rounded to the format|, inflated */
+    double *x;                /* [d][LANES] coordinates of the tokens, transposed */
+    double *error;            /* [d][LANES] |x_k - x_k rounded to the format|, inflated */
     xfi_neuron_state *states; /* [LANES][w] */
 } xfi_ball_tile;
 
@@ -20,7 +20,8 @@ typedef struct xfi_ball_tile {
 int xfi_ball_tile_init(xfi_ball_tile *tile, int64_t d, int64_t w);
 void xfi_ball_tile_clear(xfi_ball_tile *tile);
 
-/* Look at n <= LANES tokens [n][d] and evaluate the neurons of the block. Numeric class: enclosure. */
+/* Look at n <= LANES tokens [n][d] and evaluate the neurons of the block. Numeric class: enclosure.
+ */
 void xfi_ball_tile_neurons(xfi_ball_tile *tile, const xfi_block_view *view, const double *tokens,
                            int64_t n);
 

@@ -240,9 +240,9 @@ static xf_status measure_candidates(cell_hunt *hunt, double *E, xf_error *error)
         xf_status status = XF_OK;
         if (xfi_front_emit(front, &problem->format, axes, &blocks)) {
             hunt->t[c] = xfi_calloc(data->n_tokens, sizeof(double));
-            status = hunt->t[c] == NULL ? xfi_fail_memory(error)
-                                        : xfi_front_bound_problem(hunt->t[c], E, &blocks, axes.k1,
-                                                                  problem, error);
+            status = hunt->t[c] == NULL
+                         ? xfi_fail_memory(error)
+                         : xfi_front_bound_problem(hunt->t[c], E, &blocks, axes.k1, problem, error);
         }
         xf_model_clear(&blocks);
         XFI_TRY(status);

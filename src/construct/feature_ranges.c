@@ -88,4 +88,3 @@ xf_status xfi_projection_ranges(double *low, double *high, const xfi_problem *pr
     xfi_tiles_clear(&tiles);
     return status;
 }
-

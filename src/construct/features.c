@@ -75,8 +75,8 @@ static void extremes_join(extremes *all, const extremes *some) {
     }
 }
 
-static void measure_gaps(const xfi_features *features, worker *own, const double *values,
-                         int64_t n, int64_t m) {
+static void measure_gaps(const xfi_features *features, worker *own, const double *values, int64_t n,
+                         int64_t m) {
     for (int c = 0; c < features->n; c++) {
         for (int64_t l = 0; l < n; l++)
             own->sorted[l] = values[l * BATCH + c];
@@ -97,8 +97,7 @@ static void measure_means(const xfi_features *features, worker *own, const doubl
         }
     for (int c = 0; c < features->n; c++) {
         features->pools[c].mean[j] = sum[c] / (double)n - nu[c];
-        own->found.minus_largest[c] =
-            fmin(own->found.minus_largest[c], -(absolute[c] / (double)n));
+        own->found.minus_largest[c] = fmin(own->found.minus_largest[c], -(absolute[c] / (double)n));
     }
 }
 

@@ -33,8 +33,8 @@ typedef struct xfi_pool {
 void xfi_local_clear(xfi_local *local);
 void xfi_pool_clear(xfi_pool *pool);
 
-/* Turns the projections of some tokens, values [n_tokens][XFI_PROJECT_BATCH], into the values of the
- * features, in place. */
+/* Turns the projections of some tokens, values [n_tokens][XFI_PROJECT_BATCH], into the values of
+ * the features, in place. */
 typedef void (*xfi_shape_fn)(const void *context, double *values, int64_t n_tokens);
 
 /* Up to XFI_PROJECT_BATCH features that are functions of as many projections. */

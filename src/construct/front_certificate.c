@@ -12,8 +12,7 @@ void xfi_certificate_clear(xfi_certificate *certificate) {
 
 xf_status xfi_certify_shared(xfi_groups *out, const xfi_front_view *front, xf_error *error) {
     xfi_groups_maker maker;
-    XFI_TRY(
-        xfi_groups_begin(&maker, out, front->data, front->peers, front->threads, error));
+    XFI_TRY(xfi_groups_begin(&maker, out, front->data, front->peers, front->threads, error));
     xf_status status = xfi_front_bound_tiles(front, xfi_groups_cut, &maker, error);
     return xfi_groups_end(&maker, status, error);
 }

@@ -198,8 +198,7 @@ xf_status xfi_groups_make(xfi_groups *out, const xf_dataset *data, const double 
                           xf_error *error) {
     xfi_groups_maker maker;
     XFI_TRY(xfi_groups_begin(&maker, out, data, NULL, 1, error));
-    xf_status status = xfi_groups_cut(&maker, 0, 0, data->n_sequences, t, E)
-                           ? XF_OK
-                           : xfi_fail_memory(error);
+    xf_status status =
+        xfi_groups_cut(&maker, 0, 0, data->n_sequences, t, E) ? XF_OK : xfi_fail_memory(error);
     return xfi_groups_end(&maker, status, error);
 }

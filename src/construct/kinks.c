@@ -43,8 +43,8 @@ static double project(const double *direction, const double *token, int64_t d) {
 static double draw_knee(const double *direction, const xf_dataset *data, xfi_rng *rng) {
     double sample[SAMPLE];
     for (int i = 0; i < SAMPLE; i++)
-        sample[i] = project(direction, data->x + xfi_rng_below(rng, data->n_tokens) * data->d,
-                            data->d);
+        sample[i] =
+            project(direction, data->x + xfi_rng_below(rng, data->n_tokens) * data->d, data->d);
     xfi_sort_doubles(sample, SAMPLE);
     int64_t low = SAMPLE / 10, high = SAMPLE - SAMPLE / 10;
     double a = sample[low + xfi_rng_below(rng, high - low)];

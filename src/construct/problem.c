@@ -106,8 +106,8 @@ static xf_status gather_inputs(xfi_problem *problem, xf_error *error) {
     double *range = xfi_calloc2(2, data->d, sizeof *range);
     for (int64_t k = 0; range != NULL && k < 2 * data->d; k++)
         range[k] = INFINITY;
-    xf_status status = range != NULL && widen_all(range, problem, &tiles) ? XF_OK
-                                                                          : xfi_fail_memory(error);
+    xf_status status =
+        range != NULL && widen_all(range, problem, &tiles) ? XF_OK : xfi_fail_memory(error);
     if (status == XF_OK)
         status = xfi_share_least(peers, range, 2 * data->d, error);
     if (status == XF_OK)

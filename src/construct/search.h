@@ -7,7 +7,11 @@
 
 #include "construct/features.h"
 
-enum { XFI_PLAIN_DIRECTIONS = 3 * XFI_PROJECT_BATCH, XFI_KEEP = 4, XFI_CANDIDATES = XFI_KEEP * XFI_KEEP };
+enum {
+    XFI_PLAIN_DIRECTIONS = 3 * XFI_PROJECT_BATCH,
+    XFI_KEEP = 4,
+    XFI_CANDIDATES = XFI_KEEP * XFI_KEEP
+};
 
 /* The best features so far, best first. */
 typedef struct xfi_search {

@@ -123,8 +123,7 @@ static xf_status least_of_all(int64_t *sequence, const xf_peers *peers, xf_error
     return XF_OK;
 }
 
-xf_status xfi_dataset_check_finite(const xf_dataset *data, const xf_peers *peers,
-                                   xf_error *error) {
+xf_status xfi_dataset_check_finite(const xf_dataset *data, const xf_peers *peers, xf_error *error) {
     xfi_tiles tiles;
     XFI_TRY(xfi_tiles_init(&tiles, data, peers, error));
     xf_status status = XF_OK;
@@ -216,8 +215,7 @@ xf_status xfi_dataset_check_sets(int64_t *original, const xf_dataset *data, int 
     return status;
 }
 
-xf_status xfi_dataset_check_shared(const xf_dataset *data, const xf_peers *peers,
-                                   xf_error *error) {
+xf_status xfi_dataset_check_shared(const xf_dataset *data, const xf_peers *peers, xf_error *error) {
     XFI_TRY(xfi_dataset_check_sizes(data, error));
     XFI_TRY(xfi_dataset_check_finite(data, peers, error));
     int64_t *original = xfi_calloc(data->n_sequences, sizeof *original);

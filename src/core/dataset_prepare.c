@@ -159,8 +159,8 @@ static xf_status check_and_drop(xf_dataset *data, const xf_dataset_options *opti
     int64_t *original = xfi_calloc(data->n_sequences, sizeof *original);
     if (original == NULL)
         return xfi_fail_memory(error);
-    xf_status status = xfi_dataset_check_sets(
-        original, data, 1, options != NULL ? options->peers : NULL, error);
+    xf_status status =
+        xfi_dataset_check_sets(original, data, 1, options != NULL ? options->peers : NULL, error);
     if (status == XF_OK)
         status = drop_repeats(data, original, options, error);
     xfi_free(original);

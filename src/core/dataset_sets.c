@@ -33,7 +33,8 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 
 enum { CHAINS = 4 };
 
-/* Coordinates in turn to four chains, so that the products overlap. Adding 0.0 maps -0.0 to +0.0. */
+/* Coordinates in turn to four chains, so that the products overlap. Adding 0.0 maps -0.0 to +0.0.
+ */
 static uint64_t hash_token(const double *values, int64_t d) {
     uint64_t chain[CHAINS] = {1, 2, 3, 4};
     int64_t i = 0;
@@ -107,8 +108,8 @@ xf_status xfi_sets_hash(uint64_t *hashes, int64_t *repeats, const xfi_sets *sets
         ok = room != NULL;
 #pragma omp for schedule(dynamic, 4)
         for (int64_t tile = 0; tile < tiles->n; tile++)
-            ok = ok && hash_tile(hashes, &least, sets, tiles->first[tile], tiles->first[tile + 1],
-                                 room);
+            ok = ok &&
+                 hash_tile(hashes, &least, sets, tiles->first[tile], tiles->first[tile + 1], room);
         xfi_free(room);
     }
     *repeats = least;

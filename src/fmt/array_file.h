@@ -35,8 +35,8 @@ typedef struct xfi_array_file {
 } xfi_array_file;
 
 /* What a container implements. `read` gives exactly `size` bytes of the array started
- * last or fails; `finish` checks that it ends there. `locate`, or NULL, gives the descriptor of the file and where
- * the bytes of the array start in it. `close` releases the state. */
+ * last or fails; `finish` checks that it ends there. `locate`, or NULL, gives the descriptor of the
+ * file and where the bytes of the array start in it. `close` releases the state. */
 struct xfi_array_ops {
     xf_status (*describe)(xfi_array_file *file, xfi_array_entry *entry, xf_error *error);
     xf_status (*start)(xfi_array_file *file, const xfi_array_entry *entry, xf_error *error);

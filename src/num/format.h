@@ -57,8 +57,7 @@ static inline int xfi_lowest_bit(double v) {
 
 /* 2^k, infinite or 0 where it leaves binary64. */
 static inline double xfi_power(int k) {
-    return k >= -1022 && k <= 1023 ? xfi_double_of_bits((uint64_t)(k + 1023) << 52)
-                                   : ldexp(1.0, k);
+    return k >= -1022 && k <= 1023 ? xfi_double_of_bits((uint64_t)(k + 1023) << 52) : ldexp(1.0, k);
 }
 
 /* ulp(v) in the format: the spacing of its numbers at |v| (2^(emin-p+1) for subnormals and 0). */

@@ -1,5 +1,5 @@
 /* One process. */
-#include "peers.h"
+#include "processes.h"
 
 #include <stddef.h>
 

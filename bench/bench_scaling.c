@@ -1,6 +1,6 @@
 /* Times construction against one sequential pass over the tokens.
  *
- *     xf_scaling N n m d [WRITER [THREADS]]      one line of CSV on standard output
+ *     xf_bench_scaling N n m d [WRITER [THREADS]]      one line of CSV on standard output
  *
  * N Gaussian sequences of n tokens with m targets of 24 bits in R^d. The pass adds all values up
  * with the same threads. Both are repeated, construction until it has taken BUDGET seconds, at most
@@ -128,11 +128,11 @@ static xf_status measure(int argc, char **argv, xf_error *error) {
 int main(int argc, char **argv) {
     xf_error error;
     if (argc < 5) {
-        fprintf(stderr, "usage: xf_scaling N n m d [WRITER [THREADS]]\n");
+        fprintf(stderr, "usage: xf_bench_scaling N n m d [WRITER [THREADS]]\n");
         return 2;
     }
     xf_status status = measure(argc, argv, &error);
     if (status != XF_OK)
-        fprintf(stderr, "xf_scaling: %s\n", error.message);
+        fprintf(stderr, "xf_bench_scaling: %s\n", error.message);
     return status == XF_OK ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 /* The processes that run a command together. The program has one; exactformer-mpi (mpi/) puts its
- * own definitions in the place of peers.c. */
-#ifndef CLI_PEERS_H
-#define CLI_PEERS_H
+ * own definitions in the place of processes.c. */
+#ifndef CLI_PROCESSES_H
+#define CLI_PROCESSES_H
 
 #include <exactformer/peers.h>
 
