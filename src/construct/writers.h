@@ -22,8 +22,10 @@ typedef struct xfi_writers {
  * miss. */
 typedef struct xfi_best {
     xf_model model;
-    int small_norm; /* the best has the least balanced norm, else the fewest blocks */
-    double norm;    /* of the best, squared, balanced */
+    int small_norm;       /* the best has the least balanced norm, else the fewest blocks */
+    double norm;          /* of the best, squared, balanced */
+    int64_t nonzeros;     /* of the best */
+    int64_t least_blocks; /* of all that were made */
     int n_alternatives;
     xf_alternative alternatives[XF_MAX_ALTERNATIVES]; /* the best included */
     xf_build_report report; /* front, writer, n_folds, extra_blocks, margin are set */
