@@ -41,8 +41,10 @@ int cli_writes_files(void) {
 /* Tell everyone the status of this process, 0 for well. Returns whether all are well. */
 static int all_well(world *all, int status) {
     int *statuses = calloc((size_t)all->peers.size, sizeof *statuses);
-    if (statuses == NULL)
+    if (statuses == NULL) {
         MPI_Abort(MPI_COMM_WORLD, INPUT_OUTPUT);
+        return 0;
+    }
     MPI_Allgather(&status, 1, MPI_INT, statuses, 1, MPI_INT, MPI_COMM_WORLD);
     for (int r = all->peers.size - 1; r >= 0; r--) {
         if (statuses[r] == 0)
@@ -88,6 +90,8 @@ static int hold(held *out, FILE *stream) {
 static int release(held *out, int speaks) {
     char buffer[4096];
     size_t n;
+    if (out->file == NULL)
+        return 0;
     int ok = fflush(out->stream) == 0 && dup2(out->original, fileno(out->stream)) >= 0;
     rewind(out->file);
     while (ok && speaks && (n = fread(buffer, 1, sizeof buffer, out->file)) > 0)
@@ -116,7 +120,7 @@ static int run_command(int argc, char **argv) {
 
 /* Run the command, agree on who speaks, and speak. */
 static int run_together(world *all, int argc, char **argv) {
-    held out, err;
+    held out = {0}, err = {0};
     if (!hold(&out, stdout) || !hold(&err, stderr))
         MPI_Abort(MPI_COMM_WORLD, INPUT_OUTPUT);
     int status = run_command(argc, argv);

@@ -208,8 +208,8 @@ static int bound_tile(const bound_job *job, int64_t tile, int thread, scratch *r
 }
 
 static int bound_tiles(const bound_job *job, scratch *rooms) {
-    int threads = job->front->threads, ok = 1;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(&& : ok)
+    int ok = 1;
+#pragma omp parallel for num_threads(job->front->threads) schedule(dynamic, 4) reduction(&& : ok)
     for (int64_t tile = 0; tile < job->tiles.n; tile++) {
         int thread = omp_get_thread_num();
         ok = bound_tile(job, tile, thread, &rooms[thread]) && ok;

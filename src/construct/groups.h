@@ -47,7 +47,7 @@ typedef struct xfi_groups_maker {
 /* Errors: XF_ERR_MEMORY; nothing to end then. */
 xf_status xfi_groups_begin(xfi_groups_maker *maker, xfi_groups *out, const xf_dataset *data,
                            const xf_peers *peers, int threads, xf_error *error);
-int xfi_groups_cut(void *maker, int thread, int64_t first, int64_t last, const double *t,
+int xfi_groups_cut(void *context, int thread, int64_t first, int64_t last, const double *t,
                    const double *E);
 /* Gather, sort and measure, if `status` is XF_OK, else clear. Errors: XF_ERR_IO, XF_ERR_MEMORY. */
 xf_status xfi_groups_end(xfi_groups_maker *maker, xf_status status, xf_error *error);
