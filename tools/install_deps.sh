@@ -1,7 +1,7 @@
 #!/bin/bash
 # Install the Debian or Ubuntu packages that exactformer needs.
 #
-#   tools/install_deps.sh [build] [test] [check]      (default: build test)
+#   tools/install_deps.sh [build] [test] [check] [python]      (default: build test)
 #
 # Does nothing, quickly, when all are present. Otherwise uses apt as root or through
 # sudo; where that is impossible it prints the exact command and exits with status 1.
@@ -12,6 +12,7 @@ set -euo pipefail
 build=(build-essential:c++ cmake:cmake ninja-build:ninja pkg-config:pkg-config git:git
        libopenblas-dev libjansson-dev libzip-dev)
 test=(libgmp-dev libmpfr-dev libflint-dev libcmocka-dev python3:python3)
+python=(python3:python3 python3-venv python3-dev)
 check=(clang-format:clang-format clang-tidy:clang-tidy mandoc:mandoc valgrind:valgrind)
 
 wanted=()
@@ -21,8 +22,9 @@ for group in "${@:-build test}"; do
         case $name in
             build) wanted+=("${build[@]}") ;;
             test) wanted+=("${test[@]}"); flint=yes ;;
+            python) wanted+=("${python[@]}") ;;
             check) wanted+=("${check[@]}") ;;
-            *) echo "usage: $0 [build] [test] [check]" >&2; exit 2 ;;
+            *) echo "usage: $0 [build] [test] [check] [python]" >&2; exit 2 ;;
         esac
     done
 done
