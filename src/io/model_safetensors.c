@@ -1,7 +1,6 @@
 /* Models in the interchange layout. */
 #include <exactformer/model.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "core/model_shape.h"
 #include "fmt/safetensors.h"
@@ -131,31 +130,6 @@ static xf_status check_tensors(xfi_array_file *file, const xf_model *config, int
     return XF_OK;
 }
 
-/* Allocate the weights and move over what the config said. */
-static xf_status allocate(xf_model *out, xf_model *config, const int has_full[2], xf_error *error) {
-    int64_t n = config->n_blocks, d = config->d;
-    if (n < 1 || d < 1)
-        return xfi_fail(error, XF_ERR_DATA, "a model needs at least one block and one dimension");
-    XFI_TRY(xf_model_new(out, n, d, config->width, error));
-    xf_model weights = *out;
-    *out = *config;
-    config->phases = NULL;
-    out->ff_eta = weights.ff_eta;
-    out->ff_W = weights.ff_W;
-    out->ff_U = weights.ff_U;
-    out->ff_b = weights.ff_b;
-    out->sa_rho = weights.sa_rho;
-    out->sa_A = weights.sa_A;
-    out->sa_V = weights.sa_V;
-    if (has_full[0])
-        out->sa_A.full = xfi_calloc2(n, d * d, sizeof(double));
-    if (has_full[1])
-        out->sa_V.full = xfi_calloc2(n, d * d, sizeof(double));
-    if ((has_full[0] && out->sa_A.full == NULL) || (has_full[1] && out->sa_V.full == NULL))
-        return xfi_fail_memory(error);
-    return XF_OK;
-}
-
 static xf_status read_weights(xf_model *out, xfi_array_file *file, xf_error *error) {
     xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
     int n = xfi_model_arrays(out, arrays);
@@ -174,7 +148,7 @@ static xf_status read_model(xf_model *out, xf_model *config, xfi_array_file *fil
     XFI_TRY(check_format(file, error));
     XFI_TRY(xfi_model_config_parse(config, xfi_safetensors_metadata(file, "config"), error));
     XFI_TRY(check_tensors(file, config, has_full, error));
-    XFI_TRY(allocate(out, config, has_full, error));
+    XFI_TRY(xfi_model_from_config(out, config, has_full, error));
     XFI_TRY(read_weights(out, file, error));
     return xf_model_check(out, error);
 }
