@@ -12,7 +12,7 @@ from safetensors.numpy import save
 
 from .atomic import write_atomically
 from .errors import DataError, FileError
-from .layout import Config, Tensors, check_model
+from .layout import Config, Tensors, checked
 
 LOADING = '''\
 ```python
@@ -47,7 +47,7 @@ def export_hub(
     Raises DataError for tensors that do not fit the config or a certificate that is no JSON object;
     FileError.
     """
-    check_model(tensors, config)
+    tensors = checked(tensors, config)
     proof = None if certificate is None else _read_certificate(certificate)
     folder = Path(folder)
     try:
@@ -66,7 +66,7 @@ def export_hub(
 def model_file(tensors: Tensors, config: Config, format: str = "exactformer") -> bytes:
     """A model file of the interchange layout."""
     metadata = {"format": format, "version": "1", "config": json.dumps(config)}
-    return save({n: np.ascontiguousarray(t) for n, t in tensors.items()}, metadata)
+    return save(checked(tensors, config), metadata)
 
 
 def hub_config(config: Config) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """The interchange layout of a model: named arrays and a config, checked.
 
-tensors is a mapping from names to arrays, all of one dtype (float64 or float32):
+tensors is a mapping from names to arrays:
 
     ff.eta [L]   ff.W [L, d, w]   ff.U [L, w, d]   ff.b [L, w]   sa.rho [L]
     sa.A.alpha, sa.V.alpha [L]    sa.A.left, sa.A.right, sa.V.left, sa.V.right [L, d]
     sa.A.full, sa.V.full [L, d, d], both optional
 
-and config the JSON object of the model file.
+and config the JSON object of the model file. Weights may be held as float64 although the config says
+F32, as long as all of them are binary32 numbers.
 """
 
 from __future__ import annotations
@@ -43,8 +44,11 @@ def expected_shapes(config: Config) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def check_model(tensors: Tensors, config: Config) -> None:
-    """Raise DataError, naming the first offender, unless the tensors are those of the config."""
+def checked(tensors: Tensors, config: Config) -> dict[str, Array]:
+    """The tensors in the dtype of the config, none of them rounded.
+
+    Raises DataError, naming the first offender, unless these are the tensors of such a model.
+    """
     for key in ("d", "width", "blocks", "attention", "dtype"):
         if key not in config:
             raise DataError(f"config key '{key}' is missing")
@@ -52,18 +56,26 @@ def check_model(tensors: Tensors, config: Config) -> None:
         raise DataError(f"config key 'dtype' is {config['dtype']!r}, neither 'F64' nor 'F32'")
     dtype = DTYPES[str(config["dtype"])]
     shapes = expected_shapes(config)
-    for name, shape in shapes.items():
-        if name not in tensors:
-            if name.endswith(".full"):
-                continue
-            raise DataError(f"tensor '{name}' is missing")
-        if tensors[name].shape != shape:
-            raise DataError(f"tensor '{name}' has shape {tensors[name].shape}, not {shape}")
-        if tensors[name].dtype != dtype:
-            raise DataError(f"tensor '{name}' is {tensors[name].dtype}, the config says {dtype}")
     for name in tensors:
         if name not in shapes:
             raise DataError(f"tensor '{name}' is none that a model has")
+    out = {}
+    for name, shape in shapes.items():
+        if name in tensors:
+            out[name] = _exact(name, tensors[name], shape, dtype)
+        elif not name.endswith(".full"):
+            raise DataError(f"tensor '{name}' is missing")
+    return out
+
+
+def _exact(name: str, tensor: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    if tensor.shape != shape:
+        raise DataError(f"tensor '{name}' has shape {tensor.shape}, not {shape}")
+    with np.errstate(over="ignore"):
+        narrow = tensor.astype(dtype)
+    if not np.array_equal(narrow, tensor):
+        raise DataError(f"tensor '{name}' has values that are no finite {dtype} numbers")
+    return narrow
 
 
 def part_nonzero(tensors: Tensors, matrix: str) -> list[tuple[bool, bool, bool]]:

@@ -27,7 +27,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from .atomic import write_atomically
 from .errors import DataError, UsageError
-from .layout import Array, Config, Tensors, check_model, part_nonzero
+from .layout import Array, Config, Tensors, checked, part_nonzero
 
 OPSET = 13
 IR_VERSION = 8
@@ -80,7 +80,7 @@ def onnx_model(
     scan_from: int = SCAN_FROM,
 ) -> onnx.ModelProto:
     """The graph of a model, checked by onnx.checker and by shape inference. Arguments as for to_onnx."""
-    check_model(tensors, config)
+    tensors = checked(tensors, config)
     if sum(tensor.nbytes for tensor in tensors.values()) > LARGEST:
         raise DataError("the model has more than 2 GB of weights, too many for an ONNX file")
     options = _Options(

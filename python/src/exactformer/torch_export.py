@@ -12,7 +12,7 @@ import torch
 from . import torch_module
 from .atomic import write_atomically
 from .errors import DataError
-from .layout import Array, Config, Tensors, check_model
+from .layout import Array, Config, Tensors, checked
 from .torch_module import ExactTransformer
 
 
@@ -21,9 +21,8 @@ def to_torch(tensors: Tensors, config: Config) -> ExactTransformer:
 
     Raises DataError for tensors that do not fit the config.
     """
-    check_model(tensors, config)
-    copies = {name: torch.from_numpy(np.array(tensor)) for name, tensor in tensors.items()}
-    return ExactTransformer.from_tensors(copies, config)
+    weights = {name: torch.from_numpy(array) for name, array in checked(tensors, config).items()}
+    return ExactTransformer.from_tensors(weights, config)
 
 
 def from_torch(module: Any) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -44,8 +43,7 @@ def from_torch(module: Any) -> tuple[dict[str, Array], dict[str, Any]]:
         config.update(_unclaimed(config))
     state = module.state_dict().items()
     tensors = {name: np.array(tensor.detach().cpu().numpy()) for name, tensor in state}
-    check_model(tensors, config)
-    return tensors, config
+    return checked(tensors, config), config
 
 
 def write_module_file(path: str | os.PathLike[str]) -> None:

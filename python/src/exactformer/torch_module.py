@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -81,11 +82,11 @@ class Attention(nn.Module):
 class ExactTransformer(nn.Module):
     """A transformer with the weights of a model file.
 
-    In training mode every layer is computed, so that every weight has a gradient. In evaluation
-    mode, the mode of a model just loaded, attention with V = 0 is only rho x and attention with
-    A = 0 a plain mean, which gives the same bits; which blocks these are is found out when
-    ``eval()`` or ``load_state_dict()`` is called. ``attention`` ("hardmax" or "softmax") and
-    ``tau`` may be set at any time.
+    In training mode everything is computed, so that every weight has a gradient. In evaluation
+    mode, the mode of a model just loaded, attention with V = 0 is only rho x, attention with A = 0 a
+    plain mean, and nothing is multiplied by an eta or rho of 1 or 0. That gives the same bits; which
+    blocks these are is found out when ``eval()`` or ``load_state_dict()`` is called. ``attention``
+    ("hardmax" or "softmax") and ``tau`` may be set at any time.
     """
 
     def __init__(self, config: Mapping[str, Any], full: tuple[bool, bool] = (False, False)) -> None:
@@ -100,7 +101,8 @@ class ExactTransformer(nn.Module):
         blocks, d, dtype = int(config["blocks"]), int(config["d"]), DTYPES[str(config["dtype"])]
         self.ff = FeedForward(blocks, d, int(config["width"]), dtype)
         self.sa = Attention(blocks, d, dtype, full)
-        self._acts: list[bool] = []  # is attention anything but the identity?
+        self._eta: list[float] = []  # 0, 1, or NaN for a weight
+        self._rho: list[float] = []
         self._mixes: list[bool] = []  # is V nonzero?
         self._has_logits: list[bool] = []  # is A nonzero?
         self.register_load_state_dict_post_hook(_plan_again)
@@ -138,11 +140,12 @@ class ExactTransformer(nn.Module):
         """Training mode computes every layer; evaluation mode leaves out what does nothing."""
         super().train(mode)
         if mode:
-            self._acts = self._mixes = self._has_logits = [True] * len(self.ff.eta)
+            blocks = len(self.ff.eta)
+            self._eta = self._rho = [math.nan] * blocks
+            self._mixes = self._has_logits = [True] * blocks
         else:
-            mixes = self.sa.V.nonzero()
-            self._acts = (mixes | (self.sa.rho != 1)).tolist()
-            self._mixes = mixes.tolist()
+            self._eta, self._rho = _trivial(self.ff.eta), _trivial(self.sa.rho)
+            self._mixes = self.sa.V.nonzero().tolist()
             self._has_logits = self.sa.A.nonzero().tolist()
         return self
 
@@ -156,23 +159,22 @@ class ExactTransformer(nn.Module):
             raise TypeError(f"the tokens are {x.dtype}, the model is {self.ff.eta.dtype}")
         x = _only(x, mask)
         ff = self.ff
-        layers = zip(ff.eta.unbind(), ff.U.unbind(), ff.b.unbind(), ff.W.unbind(), strict=True)
-        for block, (eta, U, b, W) in enumerate(layers):
+        for block, (U, b, W) in enumerate(zip(ff.U.unbind(), ff.b.unbind(), ff.W.unbind())):
             if self.order == "sa-ff":
                 x = self._attend(block, x, mask)
-            x = eta * x + functional.linear(functional.relu(functional.linear(x, U, b)), W)
+            r = functional.relu(functional.linear(x, U, b))
+            x = _add(_times(ff.eta, self._eta, block, x), functional.linear(r, W))
             if self.order != "sa-ff":
                 x = self._attend(block, x, mask)
         return _only(x, mask)
 
     def _attend(self, block: int, x: Tensor, mask: Tensor | None) -> Tensor:
-        if not self._acts[block]:
-            return x
-        rho = self.sa.rho[block]
+        kept = _times(self.sa.rho, self._rho, block, x)
         if not self._mixes[block]:
-            return rho * x
+            return torch.zeros_like(x) if kept is None else kept
         x = _only(x, mask)
-        return rho * x + self.sa.V(block, self._mean(block, x, mask))
+        mixed = self.sa.V(block, self._mean(block, x, mask))
+        return _add(kept, mixed).expand_as(x)
 
     def _mean(self, block: int, x: Tensor, mask: Tensor | None) -> Tensor:
         """sum_l pi_il x_l for tokens x that are 0 at padding: [..., n, d] or [..., 1, d]."""
@@ -203,6 +205,22 @@ class ExactTransformer(nn.Module):
 def _only(x: Tensor, mask: Tensor | None) -> Tensor:
     """x with 0 where there is no token."""
     return x if mask is None else torch.where(mask.unsqueeze(-1), x, torch.zeros_like(x))
+
+
+def _times(weights: Tensor, trivial: list[float], block: int, x: Tensor) -> Tensor | None:
+    """weights[block] x; None for 0."""
+    if trivial[block] == 0:
+        return None
+    return x if trivial[block] == 1 else weights[block] * x
+
+
+def _add(x: Tensor | None, y: Tensor) -> Tensor:
+    return y if x is None else x + y
+
+
+def _trivial(weights: Tensor) -> list[float]:
+    """Weights that are 0 or 1, NaN in place of all others."""
+    return [w if w in (0, 1) else math.nan for w in weights.tolist()]
 
 
 def _plan_again(model: nn.Module, _: Any) -> None:
