@@ -17,7 +17,7 @@ help:
 	@echo "make clean                 remove build/"
 
 deps:
-	@tools/install_deps.sh build test
+	@tools/install_deps.sh build test python
 
 demo:
 	@tools/install_deps.sh build
@@ -25,12 +25,14 @@ demo:
 	@tools/demo.sh build/release/exactformer
 
 test: deps
-	@tools/build.sh dev $(JOBS)
+	@tools/python_env.sh
+	@XF_OPTIONS=-DXF_PYTHON_TESTS=ON tools/build.sh dev $(JOBS)
 	@ctest --preset dev -j $(JOBS)
 
 check:
-	@tools/install_deps.sh build test check
-	@tools/build.sh dev $(JOBS)
+	@tools/install_deps.sh build test python check
+	@tools/python_env.sh
+	@XF_OPTIONS=-DXF_PYTHON_TESTS=ON tools/build.sh dev $(JOBS)
 	@tools/check_format.sh
 	@tools/check_layers.py --objects build/dev
 	@tools/check_symbols.sh build/dev

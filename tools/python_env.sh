@@ -37,7 +37,8 @@ if ! fresh requirements.stamp "$wanted"; then
     echo "$wanted" >"$venv/requirements.stamp"
 fi
 
-wanted=$(find -L python -name __pycache__ -prune -o -type f -printf '%p %s %T@\n' | sort | sha256sum)
+sources=(python/pyproject.toml python/CMakeLists.txt python/binding.py python/README.md python/core python/src)
+wanted=$(find -L "${sources[@]}" -name __pycache__ -prune -o -type f -printf '%p %s %T@\n' | sort | sha256sum)
 if ! fresh package.stamp "$wanted"; then
     echo "building the Python package"
     quietly "$venv/bin/pip" --disable-pip-version-check install --no-build-isolation --no-deps \

@@ -302,7 +302,7 @@ def _exact(array: npt.NDArray[Any], where: str, sequence: int | None) -> Float64
 def _survives(array: npt.NDArray[Any], wide: Float64) -> npt.NDArray[np.bool_]:
     """Which numbers the conversion left as they are (NaN among them: others complain of it)."""
     if array.dtype.kind in "iu":
-        large = np.abs(wide) > 2.0**53
+        large = np.abs(wide) >= 2.0**53
         same = np.ones(array.shape, np.bool_)
         same[large] = [int(a) == int(b) for a, b in zip(array[large], wide[large])]
         return same

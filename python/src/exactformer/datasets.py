@@ -89,7 +89,7 @@ def generate(
     Examples
     --------
     >>> generate("gaussian", 10, 4, n=(3, 6), m=2)
-    Dataset(10 sequences, 20 targets, 47 tokens, d = 4)
+    Dataset(10 sequences, 20 targets, 46 tokens, d = 4)
     """
     if kind not in KINDS:
         raise UsageError(f"unknown kind {kind!r}: use {', '.join(map(repr, KINDS))}")

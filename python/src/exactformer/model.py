@@ -325,7 +325,10 @@ class Model:
 
     @property
     def positions(self) -> int | None:
-        """k if the last coordinate holds the position times 2**-k; predictions append and strip it."""
+        """k if the last coordinate holds the position times 2**-k.
+
+        Predictions append that coordinate and strip it again.
+        """
         return None if self._pointer.positions < 0 else int(self._pointer.positions)
 
     @property

@@ -44,8 +44,8 @@ def phases(model: Model, data: Input, *, axes: tuple[int, int] = (0, 1)) -> Figu
     """What the phases of a model do to the tokens, a panel each.
 
     For the published construction the five panels are those of the paper: separation, leaders,
-    collapse, projection, writing. A line leads from where a token is before the phase to where it
-    is after it; rings are the targets.
+    collapse, projection, writing. A line leads from where a token is in the panel before to where
+    it is after the phase, out of the picture if that is far away; rings are the targets.
 
     Parameters
     ----------
@@ -70,12 +70,14 @@ def phases(model: Model, data: Input, *, axes: tuple[int, int] = (0, 1)) -> Figu
     figure, panels = _pyplot().subplots(
         1, len(steps), figsize=(3.2 * len(steps), 3.4), squeeze=False, layout="constrained"
     )
+    before: Float64 | None = None
     for name, panel in zip(steps, panels[0]):
         trace = model.trace(data, phase=name, every=model.n_blocks)
         sequence = np.repeat(np.arange(len(trace.x_offsets) - 1), np.diff(trace.x_offsets))
-        before, after = (_plane(rows, sequence, axes) for rows in trace.tokens[[0, -1]])
-        _draw_step(panel, before, after, sequence)
+        start, after = (_plane(rows, sequence, axes) for rows in trace.tokens[[0, -1]])
+        _draw_step(panel, start if before is None else before, after, sequence)
         panel.set_title(name)
+        before = after
     targets = _targets(data)
     if targets is not None and targets.y is not None and targets.d == model.d:
         assert targets.y_offsets is not None
@@ -123,12 +125,23 @@ def _draw_step(
     panel.scatter(after[:, 0], after[:, 1], s=18, c=colours, zorder=3)
     panel.grid(color="#eeeeee")
     panel.set_axisbelow(True)
-    panel.margins(0.1)
+    panel.set_xlim(_window(before[:, 0], after[:, 0]))
+    panel.set_ylim(_window(before[:, 1], after[:, 1]))
     panel.tick_params(labelsize=7)
 
 
+def _window(before: Float64, after: Float64) -> tuple[float, float]:
+    """Room for all points, or for the later ones alone if the others would dwarf them."""
+    both = np.concatenate([before, after])
+    dwarfed = 0 < 4 * np.ptp(after) < np.ptp(both)
+    shown = after if dwarfed else both
+    margin = 0.1 * float(np.ptp(shown)) or 0.5
+    return float(shown.min()) - margin, float(shown.max()) + margin
+
+
 def _draw_targets(panel: Axes, targets: Float64, sequence: npt.NDArray[Any]) -> None:
-    rings = panel.scatter(targets[:, 0], targets[:, 1], s=70, edgecolors=_colours(sequence), zorder=4)
+    x, y = targets[:, 0], targets[:, 1]
+    rings = panel.scatter(x, y, s=70, edgecolors=_colours(sequence), zorder=4)
     rings.set_facecolor("none")
 
 
@@ -157,10 +170,14 @@ def depth(models: Model | Iterable[Model]) -> Figure:
     listed.sort(key=lambda model: int(model.config["targets"]))
     targets = [int(model.config["targets"]) for model in listed]
     figure, panel = _pyplot().subplots(figsize=(6, 4), layout="constrained")
-    panel.plot(targets, [model.bound for model in listed], "--v", color=COLOURS[1], label="published bound")
-    panel.plot(targets, [model.n_blocks for model in listed], "-o", color=COLOURS[0], label="this model")
-    panel.plot(targets, [_lower(model) for model in listed], ":^", color=COLOURS[2], label="lower bound")
+    for values, style, colour, label in (
+        ([model.bound for model in listed], "--v", COLOURS[1], "published bound"),
+        ([model.n_blocks for model in listed], "-o", COLOURS[0], "exactformer"),
+        ([_lower(model) for model in listed], ":^", COLOURS[2], "lower bound"),
+    ):
+        panel.plot(targets, values, style, color=colour, label=label)
     panel.set(xscale="log", yscale="log", xlabel="targets M", ylabel="blocks L")
+    panel.xaxis.set_minor_formatter("")
     panel.grid(color="#eeeeee")
     panel.legend()
     return figure  # type: ignore[no-any-return]
@@ -201,7 +218,8 @@ def diagnosis(log: Log | Sequence[Log], model: Model) -> Figure:
     figure, (left, right) = _pyplot().subplots(1, 2, figsize=(9, 3.8), layout="constrained")
     for columns, colour in zip(logs, _cycle(len(logs))):
         epsilon = _epsilon(columns)
-        left.plot(columns["epoch"], columns["loss"], color=colour, label=f"$\\epsilon$ = {epsilon:.3g}")
+        label = f"$\\epsilon$ = {epsilon:.3g}"
+        left.plot(columns["epoch"], columns["loss"], color=colour, label=label)
         left.axhline(epsilon / 2 * norm2, color=colour, linestyle="--", linewidth=0.9)
         right.plot(epsilon, columns["J"].min(), "o", color=colour)
     ends = np.array(sorted(_epsilon(columns) for columns in logs))
