@@ -28,17 +28,21 @@ from .zoo import Case
 Outputs = list[tuple[int, Rows]]
 """Sequence numbers and output tokens [n_j, d]."""
 
+SIZES = (1, 8, 64)
+"""Batch sizes; 64 is all sequences at once, but for the digits."""
+
 ROOT = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """run(case, batch size) gives the outputs; sizes are the batch sizes that it is tried with."""
+    """run(case, batch size) gives the outputs; sizes are the batch sizes that it is tried with, none
+    if it takes the data set as it is, and is asked with size 0."""
 
     name: str
     version: str
     run: Callable[[Case, int], Outputs]
-    sizes: tuple[int, ...] = (1, 8)
+    sizes: tuple[int, ...] = SIZES
     takes: Callable[[Case], bool] = lambda case: True
 
 
@@ -59,7 +63,7 @@ def _own() -> Iterator[Runtime]:
         return run
 
     for name in ("dense", "sparse", "blas"):
-        yield Runtime(f"exactformer, {name} engine", xf.__version__, engine(name), sizes=(8,))
+        yield Runtime(f"exactformer, {name} engine", xf.__version__, engine(name), sizes=())
 
 
 def _numpy() -> Iterator[Runtime]:
@@ -195,7 +199,7 @@ class _Web:
     """Outputs of all cases from one process, made when the first is asked for."""
 
     def __init__(self, work: Path, cases: list[Case]) -> None:
-        self.work, self.cases, self.sizes = work, cases, (1, 8)
+        self.work, self.cases, self.sizes = work, cases, SIZES
         self.files: dict[tuple[str, int], list[Path]] = {}
 
     def run(self, case: Case, size: int) -> Outputs:

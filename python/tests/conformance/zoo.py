@@ -51,9 +51,13 @@ class Case:
         return [y.astype(self.dtype) for y in self.data.targets]
 
     def batches(self, size: int) -> list[Batch]:
-        """All sequences in batches of this size, but for batches of one at most 64 sequences."""
-        count = len(self.inputs) if size > 1 else min(64, len(self.inputs))
-        return [make_batch(self.inputs[a : a + size], a) for a in range(0, count, size)]
+        """The first `tried(size)` sequences in batches of this size."""
+        count = self.tried(size)
+        return [make_batch(self.inputs[a : min(a + size, count)], a) for a in range(0, count, size)]
+
+    def tried(self, size: int) -> int:
+        """How many sequences: all, but few of the digits in small batches."""
+        return min(len(self.data), {1: 64, 8: 256}.get(size, len(self.data)))
 
 
 COMPILED = (
