@@ -427,11 +427,36 @@ static void test_config_refused(void **state) {
     }
 }
 
+static void test_config_without_memory(void **state) {
+    (void)state;
+    xf_model model, again;
+    char *config = NULL;
+    xf_status status = XF_ERR_MEMORY;
+    make_model(&model, XF_F64, 1);
+    for (int64_t k = 0; status != XF_OK; k++) {
+        xfi_alloc_limit(k);
+        status = xf_model_config(&config, &model, NULL);
+        xfi_alloc_limit(-1);
+        assert_true(k < 100 && status == (config == NULL ? XF_ERR_MEMORY : XF_OK));
+    }
+    status = XF_ERR_MEMORY;
+    for (int64_t k = 0; status != XF_OK; k++) {
+        xfi_alloc_limit(k);
+        status = xf_model_from_config(&again, config, 1, 1, NULL);
+        xfi_alloc_limit(-1);
+        assert_true(k < 100 && (again.sa_V.full == NULL) == (status == XF_ERR_MEMORY));
+    }
+    xf_text_free(config);
+    xf_model_clear(&again);
+    xf_model_clear(&model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FILE_TEST(test_round_trips),
         FILE_TEST(test_config_round_trip),
         FILE_TEST(test_config_refused),
+        FILE_TEST(test_config_without_memory),
         FILE_TEST(test_smallest_model),
         FILE_TEST(test_bytes_of_the_header),
         FILE_TEST(test_what_may_vary),

@@ -6,6 +6,7 @@ started it; that is where Ctrl-C and exceptions of a progress callback stop it.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import warnings
@@ -41,8 +42,8 @@ def call(function: Any, *arguments: Any) -> int:
         return status
     raise _EXCEPTIONS[status](
         text(error.message),
-        sequence=None if error.sequence < 0 else int(error.sequence),
-        token=None if error.token < 0 else int(error.token),
+        sequence=position(error.sequence),
+        token=position(error.token),
     )
 
 
@@ -98,6 +99,18 @@ def integer(parameter: str, value: object, low: int, high: int) -> int:
         if low <= int(value) <= high:
             return int(value)
     raise errors.UsageError(f"{parameter} must be a whole number from {low} to {high}: {value!r}")
+
+
+def temperature(tau: float) -> float:
+    """A softmax temperature; UsageError if it is none."""
+    if not isinstance(tau, (int, float, np.number)) or not 0 < tau < math.inf:
+        raise errors.UsageError(f"tau must be a positive number: {tau!r}")
+    return float(tau)
+
+
+def position(value: int) -> int | None:
+    """A position in a data set; None for the C library's -1."""
+    return None if value < 0 else int(value)
 
 
 # --- progress and Ctrl-C --------------------------------------------------------------------------

@@ -16,13 +16,14 @@ from ._bind import (
     call,
     integer,
     names,
+    temperature,
     text,
     watched,
 )
 from ._core import ffi, lib
 from .dataset import Dataset, Positions, Sequences
 from .errors import UsageError
-from .model import BuildReport, Input, Model, new_model, temperature
+from .model import BuildReport, Input, Model, new_model
 
 FRONTS = names(lib.xf_build_fronts())
 """The front ends that can be asked for."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,8 @@ from ._bind import (
     floats,
     integer,
     integers,
+    position,
+    temperature,
     text,
     watched,
 )
@@ -462,8 +463,8 @@ class Model:
             sequences=int(found.n_sequences),
             exact=int(found.n_exact),
             hausdorff_max=float(found.hausdorff_max),
-            first_mismatch=_position(found.first_mismatch),
-            worst_sequence=_position(found.worst_sequence),
+            first_mismatch=position(found.first_mismatch),
+            worst_sequence=position(found.worst_sequence),
         )
         if strict and not report:
             raise NotExactError(
@@ -630,13 +631,6 @@ def fill_run_options(
         options.tau = temperature(tau)
 
 
-def temperature(tau: float) -> float:
-    """A softmax temperature; UsageError if it is none."""
-    if not isinstance(tau, (int, float, np.number)) or not 0 < tau < math.inf:
-        raise UsageError(f"tau must be a positive number: {tau!r}")
-    return float(tau)
-
-
 def _config(pointer: Any) -> dict[str, Any]:
     out = ffi.new("char **")
     call(lib.xf_model_config, out, pointer)
@@ -671,10 +665,6 @@ def _unpickled(
     model = Model.from_tensors(tensors, config)
     model.report = report
     return model
-
-
-def _position(value: int) -> int | None:
-    return None if value < 0 else int(value)
 
 
 def _distinct(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:

