@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,10 @@ from ._bind import (
 from ._core import ffi, lib
 from .dataset import Dataset, Sequences, flatten, split
 from .errors import DataError, NotExactError, UsageError
+
+if TYPE_CHECKING:
+    from .certifying import Certificate
+    from .torch_module import ExactTransformer
 
 Input: TypeAlias = Sequences | Dataset | str | os.PathLike[str]
 """Input sequences: arrays, a `Dataset`, or the path of one."""
@@ -568,6 +572,82 @@ class Model:
             x_offsets=integers(found, found.x_offsets, int(found.n_sequences) + 1),
         )
 
+    def certify(self, X: Input, Y: Sequences | None = None, **options: Any) -> Certificate:
+        """Try to prove exactness on a data set; parameters and errors as for `certify`."""
+        from .certifying import certify
+
+        return certify(self, X, Y, **options)
+
+    # --- where it goes ----------------------------------------------------------------------------
+
+    def to_torch(self) -> ExactTransformer:
+        """A plain torch.nn.Module with these weights; the way back is `from_torch`.
+
+        Returns
+        -------
+        ExactTransformer
+            In the model's dtype and in evaluation mode; it takes batches [B, n, d] with a mask.
+        """
+        from .torch_export import to_torch
+
+        return to_torch(self.tensors, self.config)
+
+    def to_onnx(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        attention: str | None = None,
+        tau: float | None = None,
+    ) -> None:
+        """Write an ONNX file (opset 13) with inputs x [batch, tokens, d] and mask, output y.
+
+        Parameters
+        ----------
+        path : path
+            The file appears complete or not at all.
+        attention, tau :
+            In place of the model's.
+
+        Raises
+        ------
+        DataError, UsageError, FileError
+            More than the 2 GB that an ONNX file holds; an attention or tau that is none; the file
+            cannot be written.
+        """
+        from .onnx_export import to_onnx
+
+        to_onnx(self.tensors, self.config, path, attention=attention, tau=tau)
+
+    def export_hub(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        certificate: str | os.PathLike[str] | None = None,
+        license: str = "mit",
+    ) -> None:
+        """Make a folder for a model hub: weights, config, code to load it, model card.
+
+        Parameters
+        ----------
+        folder : path
+        name : str, optional
+            Title of the card; the folder's name if left out.
+        certificate : path, optional
+            Of a saved certificate, which is copied and cited.
+        license : str
+
+        Raises
+        ------
+        DataError, FileError
+            The certificate is none; a file cannot be written.
+        """
+        from .hub import export_hub
+
+        export_hub(
+            self.tensors, self.config, folder, name=name, certificate=certificate, license=license
+        )
+
     def _dataset(
         self, X: Input, Y: Sequences | None, *, with_targets: bool = False
     ) -> tuple[Dataset, bool]:
@@ -587,6 +667,19 @@ class Model:
         if bits is not None and x[0].shape[1] != self.d - 1:
             bits = None
         return Dataset._from_flat(x, y, bits), bits is not None
+
+
+def from_torch(module: Any) -> Model:
+    """The model of a module that `Model.to_torch` made, with the weights that it has now.
+
+    Raises
+    ------
+    DataError
+        Another kind of module, or weights in another dtype than the config says.
+    """
+    from .torch_export import from_torch
+
+    return Model.from_tensors(*from_torch(module))
 
 
 # --- the C side -----------------------------------------------------------------------------------
