@@ -697,7 +697,7 @@ static void span_mean(xfi_mix *mix, const xfi_span *generators, xfi_log *log) {
 /* C-soft; leaves the mean's box, and core and generators in *span. */
 static void attend_soft(xfi_mix *mix, xfi_span *span, int64_t i, int64_t n, xfi_log *log) {
     int64_t best = set_gaps(mix, i, n), d = mix->d;
-    int decided = 1;
+    int decided = !mix->heat.one_tau;
     check_logits(mix, n, log);
     for (int64_t l = 0; l < n; l++) {
         decided = decided && (l == best || mix->gap_low[l] > 0.0);

@@ -11,7 +11,8 @@
 /* Which attention, at which temperatures. */
 typedef struct xfi_heat {
     xf_attention attention;
-    double tau; /* softmax: every temperature in (0, tau] unless the log says otherwise */
+    double tau;  /* softmax: every temperature in (0, tau] unless the log says otherwise */
+    int one_tau; /* nonzero: tau alone */
     int exp_ulp;
 } xfi_heat;
 

@@ -11,11 +11,13 @@ typedef struct evaluation {
     const xfi_heat *heat;
     const xfi_format *format;
     int64_t n, d;
-    double *x, *next;       /* [n][d] */
-    double *mean, *query;   /* [d] */
-    double *logits, *terms; /* [n], [most terms of a sum] */
+    double *x, *next;     /* [n][d] */
+    double *mean, *query; /* [d] */
+    double *logits;       /* [n] */
+    double *terms;        /* [most terms of a sum] rounded products */
+    double *factors[2];   /* [the same] of a term that is still a product, else factors[0] = 0 */
     int64_t n_terms;
-    int is_shuffled;
+    int is_shuffled, is_fused, mean_variant;
     xfi_rng rng;
 } evaluation;
 
@@ -24,26 +26,43 @@ static double rounded(const evaluation *e, double v) {
 }
 
 static void add_term(evaluation *e, double weight, double value) {
-    if (weight != 0.0)
-        e->terms[e->n_terms++] = rounded(e, weight * value);
+    if (weight == 0.0)
+        return;
+    e->terms[e->n_terms] = rounded(e, weight * value);
+    e->factors[0][e->n_terms] = weight;
+    e->factors[1][e->n_terms++] = value;
+}
+
+/* Term i is added to term `to`, fused if it is a product. */
+static void combine(evaluation *e, int64_t to, int64_t i) {
+    double a = e->factors[0][i], b = e->factors[1][i], sum = e->terms[to];
+    if (!e->is_fused || a == 0.0)
+        sum = rounded(e, sum + e->terms[i]);
+    else if (e->format->p == 24)
+        sum = (double)fmaf((float)a, (float)b, (float)sum);
+    else
+        sum = fma(a, b, sum);
+    e->terms[to] = sum;
+    e->factors[0][to] = 0.0;
 }
 
 /* The sum of the terms: from left to right, or two drawn ones at a time. */
 static double take_sum(evaluation *e) {
     int64_t n = e->n_terms;
-    double *t = e->terms;
     e->n_terms = 0;
     if (n == 0)
         return 0.0;
     for (int64_t i = 1; i < n && !e->is_shuffled; i++)
-        t[0] = rounded(e, t[0] + t[i]);
+        combine(e, 0, i);
     for (; n > 1 && e->is_shuffled; n--) {
-        int64_t i = xfi_rng_below(&e->rng, n), other = xfi_rng_below(&e->rng, n - 1);
-        double a = t[i];
-        t[i] = t[n - 1];
-        t[other] = rounded(e, t[other] + a);
+        int64_t i = xfi_rng_below(&e->rng, n), to = xfi_rng_below(&e->rng, n - 1);
+        to += to >= i;
+        combine(e, to, i);
+        e->terms[i] = e->terms[n - 1];
+        e->factors[0][i] = e->factors[0][n - 1];
+        e->factors[1][i] = e->factors[1][n - 1];
     }
-    return t[0];
+    return e->terms[0];
 }
 
 static void feed_forward(evaluation *e, const xfi_ff *ff) {
@@ -116,17 +135,29 @@ static double weigh(evaluation *e, const xfi_square *A, int64_t i, int64_t n) {
     return count;
 }
 
+/* The mean of the first n tokens: a quotient, a product with the rounded reciprocal, or a sum of
+ * weighted tokens. */
+static void take_mean(evaluation *e, int64_t n, double sum) {
+    double reciprocal = rounded(e, 1.0 / sum);
+    for (int64_t l = 0; l < n && e->mean_variant == 2; l++)
+        e->logits[l] = rounded(e, e->logits[l] / sum);
+    for (int64_t c = 0; c < e->d; c++) {
+        for (int64_t l = 0; l < n; l++)
+            add_term(e, e->logits[l], e->x[l * e->d + c]);
+        double total = take_sum(e);
+        e->mean[c] = e->mean_variant == 0   ? rounded(e, total / sum)
+                     : e->mean_variant == 1 ? rounded(e, total * reciprocal)
+                                            : total;
+    }
+}
+
 static void attend(evaluation *e, const xfi_sa *sa, int causal) {
     for (int64_t i = 0; i < e->n; i++) {
         const double *x = e->x + i * e->d;
         int64_t n = causal ? i + 1 : e->n;
         if (!sa->V.is_zero) {
             double sum = weigh(e, &sa->A, i, n);
-            for (int64_t c = 0; c < e->d; c++) {
-                for (int64_t l = 0; l < n; l++)
-                    add_term(e, e->logits[l], e->x[l * e->d + c]);
-                e->mean[c] = rounded(e, take_sum(e) / sum);
-            }
+            take_mean(e, n, sum);
         }
         double s = sa->V.is_zero ? 0.0 : inner(e, sa->V.right, e->mean);
         for (int64_t c = 0; c < e->d; c++) {
@@ -182,7 +213,9 @@ xf_status xfi_witness(int *differs, int64_t *token, const xfi_network *network,
                     .format = &format,
                     .n = n,
                     .d = d,
-                    .is_shuffled = seed != 0};
+                    .is_shuffled = seed != 0,
+                    .is_fused = seed % 2 == 1,
+                    .mean_variant = (int)(seed % 3)};
     xfi_rng_seed(&e.rng, seed, (uint64_t)j);
     e.x = xfi_calloc2(n, d, sizeof(double));
     e.next = xfi_calloc2(n, d, sizeof(double));
@@ -190,7 +223,10 @@ xf_status xfi_witness(int *differs, int64_t *token, const xfi_network *network,
     e.query = xfi_calloc(room, sizeof(double));
     e.logits = xfi_calloc(n, sizeof(double));
     e.terms = xfi_calloc(room, sizeof(double));
-    int ok = e.x && e.next && e.mean && e.query && e.logits && e.terms;
+    e.factors[0] = xfi_calloc(room, sizeof(double));
+    e.factors[1] = xfi_calloc(room, sizeof(double));
+    int ok =
+        e.x && e.next && e.mean && e.query && e.logits && e.terms && e.factors[0] && e.factors[1];
     for (int64_t i = 0; ok && i < n * d; i++)
         e.x[i] = rounded(&e, data->x[first * d + i]);
     for (int64_t layer = 0; ok && layer < 2 * m->n_blocks; layer++) {
@@ -208,5 +244,7 @@ xf_status xfi_witness(int *differs, int64_t *token, const xfi_network *network,
     xfi_free(e.query);
     xfi_free(e.logits);
     xfi_free(e.terms);
+    xfi_free(e.factors[0]);
+    xfi_free(e.factors[1]);
     return ok ? XF_OK : xfi_fail_memory(error);
 }

@@ -6,9 +6,9 @@
 
 #include <exactformer/dataset.h>
 
-/* Evaluate sequence j in the model's format without FMA, every sum in an order that `seed` decides
- * (0: index order), and compare with the targets. *differs: an output is no target (*token) or a
- * target is no output (*token = -1). Errors: XF_ERR_MEMORY. */
+/* Evaluate sequence j in the model's format, every sum in an order that `seed` decides (0: index
+ * order; odd: products are fused), and compare with the targets. *differs: an output is no target
+ * (*token) or a target is no output (*token = -1). Errors: XF_ERR_MEMORY. */
 xf_status xfi_witness(int *differs, int64_t *token, const xfi_network *network,
                       const xfi_heat *heat, const xf_dataset *data, int64_t j, uint64_t seed,
                       xf_error *error);

@@ -1,4 +1,5 @@
 /* All sequences, both senses, one certificate. */
+#include "certify/cert_ball.h"
 #include "certify/cert_follow.h"
 #include "certify/cert_rational.h"
 #include "certify/cert_witness.h"
@@ -18,7 +19,15 @@ enum {
 };
 
 /* Rational numbers of a sequence may grow to so many bits together. */
-static const int64_t MOST_BITS = (int64_t)1 << 24;
+static const int64_t MOST_BITS = (int64_t)1 << 22;
+
+/* Precisions at which balls try to disprove sense (R). */
+static const int64_t BALL_BITS[] = {192, 1024, 8192};
+
+/* Operations that the first look at some sequences may take. */
+static const double SAMPLE_WORK = 3e8;
+
+enum { N_BALL_BITS = sizeof BALL_BITS / sizeof BALL_BITS[0] };
 
 void xf_certificate_init(xf_certificate *certificate) {
     *certificate = (xf_certificate){0};
@@ -128,32 +137,59 @@ static int64_t first_with(const trial *t, xf_answer answer) {
     return -1;
 }
 
-/* C-exact for the sequences that the boxes left open, up to the first that is disproved. */
-static xf_status settle_real(trial *t, xf_error *error) {
-    if (t->heat.attention == XF_SOFTMAX && xfi_network_has_logits(t->network))
-        return XF_OK;
-    int64_t no = first_with(t, XF_NO), last = no >= 0 ? no : t->data->n_sequences;
-    for (int64_t j = 0; j < last; j++) {
-        if (t->outcomes[j].answer != XF_UNKNOWN)
-            continue;
+static void refute(outcome *out, int64_t token, const char *how) {
+    *out = (outcome){XF_NO, token, -1, ""};
+    snprintf(out->reason, XFI_REASON_SIZE, "%s%s",
+             token >= 0 ? "its output is none of the targets" : "a target is no token's output",
+             how);
+}
+
+/* C-no (real): balls, with ever more bits. */
+static xf_status refute_by_balls(trial *t, int64_t j, xf_error *error) {
+    for (int i = 0; i < N_BALL_BITS; i++) {
+        int differs = 0;
         int64_t token = -1;
-        xf_answer answer = XF_UNKNOWN;
-        XFI_TRY(report_progress(t, (double)j / (double)last, error));
-        XFI_TRY(xfi_rational_answer(&answer, &token, t->network, t->data, j, MOST_BITS, error));
-        if (answer == XF_YES)
-            t->outcomes[j] = (outcome){XF_YES, -1, -1, ""};
-        if (answer == XF_NO) {
-            t->outcomes[j] = (outcome){XF_NO, token, -1, ""};
-            snprintf(t->outcomes[j].reason, XFI_REASON_SIZE, "%s, in rational arithmetic",
-                     token >= 0 ? "its output is none of the targets"
-                                : "a target is no token's output");
+        XFI_TRY(xfi_ball_refutes(&differs, &token, t->network, &t->heat, t->data, j, BALL_BITS[i],
+                                 error));
+        if (differs) {
+            refute(&t->outcomes[j], token, ", in ball arithmetic");
             return XF_OK;
         }
     }
     return XF_OK;
 }
 
-/* C-no for the same. */
+/* C-exact. */
+static xf_status settle_by_rationals(trial *t, int64_t j, xf_error *error) {
+    int64_t token = -1;
+    xf_answer answer = XF_UNKNOWN;
+    if (t->heat.attention == XF_SOFTMAX && xfi_network_has_logits(t->network))
+        return XF_OK;
+    XFI_TRY(xfi_rational_answer(&answer, &token, t->network, t->data, j, MOST_BITS, error));
+    if (answer == XF_YES)
+        t->outcomes[j] = (outcome){XF_YES, -1, -1, ""};
+    if (answer == XF_NO)
+        refute(&t->outcomes[j], token, ", in rational arithmetic");
+    return XF_OK;
+}
+
+/* The sequences that the boxes left open, up to the first that is disproved. */
+static xf_status settle_real(trial *t, xf_error *error) {
+    int64_t no = first_with(t, XF_NO), last = no >= 0 ? no : t->data->n_sequences;
+    for (int64_t j = 0; j < last; j++) {
+        if (t->outcomes[j].answer != XF_UNKNOWN)
+            continue;
+        XFI_TRY(report_progress(t, (double)j / (double)last, error));
+        XFI_TRY(refute_by_balls(t, j, error));
+        if (t->outcomes[j].answer == XF_UNKNOWN)
+            XFI_TRY(settle_by_rationals(t, j, error));
+        if (t->outcomes[j].answer == XF_NO)
+            return XF_OK;
+    }
+    return XF_OK;
+}
+
+/* C-no (ieee) for the same: an order in which some output is wrong. */
 static xf_status settle_ieee(trial *t, xf_error *error) {
     int64_t no = first_with(t, XF_NO), last = no >= 0 ? no : t->data->n_sequences;
     int64_t looked_at = 0;
@@ -168,14 +204,49 @@ static xf_status settle_ieee(trial *t, xf_error *error) {
             XFI_TRY(xfi_witness(&differs, &token, t->network, &t->heat, t->data, j, seed, error));
             if (!differs)
                 continue;
-            t->outcomes[j] = (outcome){XF_NO, token, -1, ""};
-            snprintf(t->outcomes[j].reason, XFI_REASON_SIZE,
-                     "evaluated in order %llu, %s (order 0: by index, others: drawn)",
-                     (unsigned long long)seed,
-                     token >= 0 ? "its output is none of the targets"
-                                : "a target is no token's output");
+            char how[80];
+            snprintf(how, sizeof how, ", evaluated in order %llu (0: by index, others: drawn)",
+                     (unsigned long long)seed);
+            refute(&t->outcomes[j], token, how);
             return XF_OK;
         }
+    }
+    return XF_OK;
+}
+
+/* How many sequences may be evaluated once before the proof begins. */
+static int64_t sample_size(const trial *t) {
+    const xf_model *m = t->network->model;
+    double links = 0.0, done = 0.0;
+    for (int64_t b = 0; b < m->n_blocks; b++)
+        for (int32_t i = 0; i < t->network->ff[b].n_units; i++)
+            links +=
+                t->network->ff[b].units[i].n_in + (double)m->d * t->network->ff[b].units[i].n_out;
+    int64_t j = 0;
+    while (j < t->data->n_sequences && done < SAMPLE_WORK) {
+        double n = (double)(t->data->x_offsets[j + 1] - t->data->x_offsets[j]);
+        done += n * (links + (double)(m->n_blocks * m->d) * (2.0 + n));
+        j++;
+    }
+    return j;
+}
+
+/* Most models that are not exact show it when they are run once: then nothing else need be done.
+ * t->outcomes tells, or is all unknown. */
+static xf_status look_for_mismatch(trial *t, xf_error *error) {
+    int64_t n = sample_size(t);
+    for (int64_t j = 0; j < t->data->n_sequences; j++)
+        t->outcomes[j] = (outcome){XF_UNKNOWN, -1, -1, ""};
+    for (int64_t j = 0; j < n; j++) {
+        int differs = 0;
+        int64_t token = -1;
+        XFI_TRY(xfi_witness(&differs, &token, t->network, &t->heat, t->data, j, 0, error));
+        if (!differs)
+            continue;
+        if (!t->sense.ieee)
+            return refute_by_balls(t, j, error);
+        refute(&t->outcomes[j], token, ", evaluated in order 0 (by index)");
+        return XF_OK;
     }
     return XF_OK;
 }
@@ -215,7 +286,7 @@ static void state_claim(xf_claim *claim, const trial *t) {
                         .token = -1,
                         .block = -1,
                         .is_subnormal_free = t->sense.ieee && !t->may_be_subnormal,
-                        .uses_exp = t->sense.ieee && t->used_exp};
+                        .uses_exp = t->sense.ieee && t->used_exp && has_heat};
     claim->tau_max = has_heat ? t->heat.tau : INFINITY;
     claim->tau_min = has_heat ? (t->one_temperature ? t->heat.tau : 0.0) : INFINITY;
     if (claim->sequence < 0)
@@ -232,27 +303,43 @@ static void store_margins(xf_phase_margin *out, const trial *t) {
                                    t->least[i].block};
 }
 
-/* One claim: for softmax first for all temperatures up to the model's tau_max, then up to tau. */
+/* All temperatures up to tau, if that can be proved by boxes. */
+static xf_status try_interval(int *proved, trial *t, double tau, xf_error *error) {
+    t->heat.tau = tau;
+    XFI_TRY(run_boxes(t, error));
+    *proved = count_of(t, XF_YES) == t->data->n_sequences && !t->one_temperature;
+    return XF_OK;
+}
+
+/* One claim. If a run shows that it is false, nothing is proved. Where logits matter to softmax,
+ * first for all temperatures up to the model's tau_max, then up to tau, then for tau alone. */
 static xf_status make_claim(xf_claim *claim, xf_phase_margin *margins, trial *t, double tau_max,
                             xf_error *error) {
     double tau = t->heat.tau;
     int has_heat = t->heat.attention == XF_SOFTMAX && xfi_network_has_logits(t->network);
-    if (has_heat && tau_max > tau && isfinite(tau_max)) {
-        t->heat.tau = tau_max;
-        XFI_TRY(run_boxes(t, error));
-        int proved = count_of(t, XF_YES) == t->data->n_sequences && !t->one_temperature;
-        if (!proved)
-            t->heat.tau = tau;
-        if (proved) {
-            state_claim(claim, t);
-            store_margins(margins, t);
-            t->heat.tau = tau;
-            return XF_OK;
-        }
+    int proved = 0;
+    t->heat.one_tau = has_heat;
+    t->may_be_subnormal = t->used_exp = t->one_temperature = 1;
+    for (int64_t i = 0; i < t->n_phases; i++)
+        t->least[i] = (xfi_least){INFINITY, -1, -1, -1};
+    XFI_TRY(look_for_mismatch(t, error));
+    if (first_with(t, XF_NO) >= 0) {
+        state_claim(claim, t);
+        store_margins(margins, t);
+        return XF_OK;
     }
-    XFI_TRY(run_trial(t, error));
+    t->heat.one_tau = 0;
+    if (has_heat && tau_max > tau && isfinite(tau_max))
+        XFI_TRY(try_interval(&proved, t, tau_max, error));
+    if (has_heat && !proved)
+        XFI_TRY(try_interval(&proved, t, tau, error));
+    if (!proved) {
+        t->heat.one_tau = has_heat;
+        XFI_TRY(run_trial(t, error));
+    }
     state_claim(claim, t);
     store_margins(margins, t);
+    t->heat.tau = tau;
     return XF_OK;
 }
 
@@ -337,9 +424,10 @@ xf_status xf_certify(xf_certificate *out, const xf_model *model, const xf_datase
     XFI_TRY(xfi_network_init(&network, model, error));
     trial t = {.network = &network, .data = data, .options = *options};
     t.threads = threads_of(options->threads, data->n_sequences);
-    t.heat = (xfi_heat){options->override_attention ? options->attention : model->attention,
-                        options->tau > 0 ? options->tau : model->tau,
-                        options->exp_ulp > 0 ? options->exp_ulp : 4};
+    t.heat =
+        (xfi_heat){.attention = options->override_attention ? options->attention : model->attention,
+                   .tau = options->tau > 0 ? options->tau : model->tau,
+                   .exp_ulp = options->exp_ulp > 0 ? options->exp_ulp : 4};
     describe(out, model, data);
     out->attention = t.heat.attention;
     out->tau = t.heat.tau;
