@@ -12,8 +12,8 @@ set -euo pipefail
 build=(build-essential:c++ cmake:cmake ninja-build:ninja pkg-config:pkg-config git:git
        libopenblas-dev libjansson-dev libzip-dev)
 test=(libgmp-dev libmpfr-dev libflint-dev libcmocka-dev python3:python3)
-python=(python3:python3 python3-venv python3-dev)
 check=(clang-format:clang-format clang-tidy:clang-tidy mandoc:mandoc valgrind:valgrind)
+python=(python3:python3 python3-venv python3-dev)
 
 wanted=()
 flint=no
@@ -22,8 +22,8 @@ for group in "${@:-build test}"; do
         case $name in
             build) wanted+=("${build[@]}") ;;
             test) wanted+=("${test[@]}"); flint=yes ;;
-            python) wanted+=("${python[@]}") ;;
             check) wanted+=("${check[@]}") ;;
+            python) wanted+=("${python[@]}") ;;
             *) echo "usage: $0 [build] [test] [check] [python]" >&2; exit 2 ;;
         esac
     done

@@ -127,6 +127,7 @@ def test_bad_calls(model: Model, three: Dataset, tmp_path: Path) -> None:
         lambda: model.trace(X, every=0),
         lambda: model.trace(X, phase="of the moon"),
         lambda: model.trace(X, max_bytes=8),
+        lambda: model.save("m.safetensors", layout="scattered"),
         lambda: model.save("a\0b.safetensors"),
         lambda: three.save(tmp_path / "data.txt"),
         lambda: exactformer.datasets.generate("chaos"),

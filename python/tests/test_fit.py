@@ -98,7 +98,7 @@ def test_float32(vocabulary: Dataset, dtype: Any) -> None:
 
 
 def test_every_engine_attention_and_temperature(model: Model, three: Dataset) -> None:
-    for engine in ("dense", "blas"):
+    for engine in ("sparse", "dense", "blas"):
         for options in ({}, {"attention": "softmax", "tau": 1e-3}, {"attention": "hardmax"}):
             assert model.verify(three, engine=engine, threads=2, **options)
             assert sets(model(three, engine=engine, **options)) == sets(Y)

@@ -93,6 +93,8 @@ def test_files(tmp_path: Path, model: Model) -> None:
     assert (tmp_path / "m.safetensors").read_bytes() == (
         tmp_path / "again.safetensors"
     ).read_bytes()
+    model.save(tmp_path / "compact.safetensors", layout="compact")
+    assert_same(model, exactformer.load(tmp_path / "compact.safetensors"))
 
 
 def test_file_is_read_by_the_safetensors_library(tmp_path: Path, vocabulary: Dataset) -> None:

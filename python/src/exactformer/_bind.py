@@ -90,6 +90,7 @@ DTYPE = Choice("xf_dtype", "XF_")
 ORDER = Choice("xf_order", "XF_")
 OPTIMISE = Choice("xf_optimise", "XF_OPTIMISE_")
 ENGINE = Choice("xf_engine", "XF_ENGINE_")
+LAYOUT = Choice("xf_layout", "XF_LAYOUT_")
 GRID = Choice("xf_grid", "XF_GRID_")
 
 

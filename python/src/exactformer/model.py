@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ._bind import (
     ATTENTION,
     ENGINE,
+    LAYOUT,
     Float64,
     Int64,
     Progress,
@@ -260,7 +261,7 @@ class Model:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
-        """Read a model file (.safetensors in the interchange layout).
+        """Read a model file (.safetensors, of either layout).
 
         Raises
         ------
@@ -292,15 +293,23 @@ class Model:
         """
         return cls(_assembled(tensors, config))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, layout: str = "dense") -> None:
         """Write a model file; it appears complete or not at all.
+
+        Parameters
+        ----------
+        path : path
+        layout : {"dense", "compact"}
+            "dense" is the interchange layout, which any safetensors library reads; "compact" leaves
+            out the zeros.
 
         Raises
         ------
-        FileError
-            It cannot be written.
+        FileError, UsageError
+            It cannot be written; there is no such layout.
         """
-        call(lib.xf_model_save, self._pointer, c_path(path))
+        chosen = LAYOUT.value("layout", layout)
+        call(lib.xf_model_save_as, self._pointer, c_path(path), chosen)
 
     # --- what it is -------------------------------------------------------------------------------
 
@@ -355,7 +364,7 @@ class Model:
         *,
         attention: str | None = None,
         tau: float | None = None,
-        engine: str = "dense",
+        engine: str = "sparse",
         threads: int = 0,
         progress: Progress = False,
     ) -> list[npt.NDArray[Any]]:
@@ -369,8 +378,9 @@ class Model:
             In place of the model's.
         tau : float, optional
             Temperature in place of the model's.
-        engine : {"dense", "blas"}
-            "dense" is the definition of the bits, every sum in index order.
+        engine : {"sparse", "dense", "blas"}
+            "dense" is the definition of the bits, every sum in index order; "sparse" gives the same
+            and leaves out zeros; "blas" sums in CBLAS's order.
         threads : int
             0: as many as there are cores.
         progress : bool or callable
@@ -399,7 +409,7 @@ class Model:
         list of ndarray [m_j, d]
         """
         data, appended = self._dataset(X, None)
-        run = {"attention": None, "tau": None, "engine": "dense", "threads": 0, "progress": False}
+        run = {"attention": None, "tau": None, "engine": "sparse", "threads": 0, "progress": False}
         unknown = set(options) - set(run)
         if unknown:
             raise TypeError(f"predict_sets has no parameter {unknown.pop()!r}")
@@ -431,7 +441,7 @@ class Model:
         *,
         attention: str | None = None,
         tau: float | None = None,
-        engine: str = "dense",
+        engine: str = "sparse",
         threads: int = 0,
         progress: Progress = False,
         strict: bool = False,
@@ -524,7 +534,7 @@ class Model:
         max_bytes: int = 0,
         attention: str | None = None,
         tau: float | None = None,
-        engine: str = "dense",
+        engine: str = "sparse",
         threads: int = 0,
         progress: Progress = False,
     ) -> Trace:
