@@ -34,7 +34,8 @@ from .errors import (
 )
 from .estimator import Exactformer
 from .fitting import FRONTS, WRITERS, fit
-from .model import Block, BuildReport, LowRank, Model, Phase, Report, Trace
+from .model import Block, BuildReport, LowRank, Model, Phase, Report, Trace, from_torch
+from .module_file import write_module_file
 
 load = Model.load
 __version__ = _text(_lib.xf_version())
@@ -62,6 +63,8 @@ __all__ = [
     "UsageError",
     "datasets",
     "fit",
+    "from_torch",
     "load",
     "plot",
+    "write_module_file",
 ]
