@@ -14,7 +14,8 @@ import pytest
 from conformance.batches import Batch, Rows, make_batch
 from conformance.numpy_engines import ENGINES, Engine, broken
 from conformance.runtimes import onnx_session
-from safetensors.numpy import load_file, safe_open
+from safetensors import safe_open
+from safetensors.numpy import load_file
 
 import exactformer as xf
 from exactformer import golden

@@ -16,7 +16,7 @@ from torch import nn
 
 import exactformer as xf
 from exactformer import DataError, Dataset, Model
-from exactformer.torch_export import from_torch, to_torch, write_module_file
+from exactformer.torch_export import from_torch, to_torch
 from exactformer.torch_module import ExactTransformer
 
 
@@ -125,13 +125,20 @@ def test_round_trip_and_training(three: Dataset, model: Model) -> None:
     # A steers an argmax only: it has no gradient.
     assert {n for n, g in gradients.items() if g is None} == {f"sa.A.{p}" for p in ("alpha", "left", "right")}
     assert all(torch.isfinite(g).all() for g in gradients.values() if g is not None)
-    assert all(gradients[n].any() for n in ("ff.W", "ff.eta", "sa.rho", "sa.V.alpha"))
+    some = [gradients[n] for n in ("ff.W", "ff.eta", "sa.rho", "sa.V.alpha")]
+    assert all(g is not None and g.any() for g in some)
     torch.optim.SGD(module.parameters(), lr=1e-3).step()
     tensors, config = from_torch(module)
     assert config["construction"] == "trained" and config["tau_max"] == 0
     again = Model.from_tensors(tensors, config)
     assert again.config["phases"] == [{"name": "trained", "first": 0, "count": model.n_blocks}]
     np.testing.assert_allclose(again.predict([x.numpy()])[0], module(x).detach().numpy())
+
+
+def test_methods_of_the_model(three: Dataset, model: Model) -> None:
+    module = model.to_torch()
+    assert exact(module, three, np.float64)
+    assert xf.from_torch(module).config == model.config
 
 
 def test_evaluation_mode_follows_loaded_weights(
@@ -163,7 +170,7 @@ def test_module_file_needs_no_package(
 ) -> None:
     """A script loads the model with the generated file in a process that cannot see exactformer."""
     model.save(tmp_path / "m.safetensors")
-    write_module_file(tmp_path / "exact_transformer.py")
+    xf.write_module_file(tmp_path / "exact_transformer.py")
     np.save(tmp_path / "x.npy", three.inputs[0])
     script = (
         "import sys; sys.modules['exactformer'] = None\n"
@@ -193,7 +200,7 @@ def test_errors(model: Model, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="'width' is missing"):
         to_torch(tensors, {k: v for k, v in config.items() if k != "width"})
     with pytest.raises(xf.FileError):
-        write_module_file(tmp_path / "none" / "file.py")
+        xf.write_module_file(tmp_path / "none" / "file.py")
 
 
 def test_numpy_engines_agree_on_random_weights() -> None:

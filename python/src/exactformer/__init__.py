@@ -36,6 +36,7 @@ from .errors import (
 from .estimator import Exactformer
 from .fitting import FRONTS, WRITERS, fit
 from .model import Block, BuildReport, LowRank, Model, Phase, Report, Trace, from_torch
+from .module_file import write_module_file
 
 load = Model.load
 __version__ = _text(_lib.xf_version())
@@ -69,4 +70,5 @@ __all__ = [
     "from_torch",
     "load",
     "plot",
+    "write_module_file",
 ]

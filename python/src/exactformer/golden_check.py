@@ -22,7 +22,7 @@ CODES = {"float64": "d", "float32": "f"}
 
 def numbers(raw: bytes, dtype: str) -> "array[float]":
     """Little-endian numbers."""
-    values = array(CODES[dtype])
+    values: array[float] = array(CODES[dtype])
     values.frombytes(raw)
     if sys.byteorder == "big":
         values.byteswap()

@@ -13,6 +13,7 @@ from safetensors.numpy import save
 from .atomic import write_atomically
 from .errors import DataError, FileError
 from .layout import Config, Tensors, checked
+from .module_file import module_source
 
 LOADING = '''\
 ```python
@@ -56,7 +57,7 @@ def export_hub(
         raise FileError(f"{folder}: {error.strerror}") from error
     write_atomically(folder / "model.safetensors", model_file(tensors, config, "pt"))
     write_atomically(folder / "config.json", json.dumps(hub_config(config), indent=2) + "\n")
-    write_atomically(folder / "exact_transformer.py", _module_source())
+    write_atomically(folder / "exact_transformer.py", module_source())
     if certificate is not None:
         write_atomically(folder / "certificate.json", Path(certificate).read_bytes())
     card = model_card(tensors, config, name or folder.resolve().name, proof, license)
@@ -181,8 +182,3 @@ def _read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(proof, dict):
         raise DataError(f"{path}: not a JSON object")
     return proof
-
-
-def _module_source() -> str:
-    """The text of torch_module.py, which is read, not imported: this module does without PyTorch."""
-    return Path(__file__).with_name("torch_module.py").read_text(encoding="utf-8")

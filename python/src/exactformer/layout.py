@@ -24,7 +24,7 @@ Array: TypeAlias = npt.NDArray[Any]
 Tensors: TypeAlias = Mapping[str, Array]
 Config: TypeAlias = Mapping[str, Any]
 
-DTYPES = {"F64": np.dtype(np.float64), "F32": np.dtype(np.float32)}
+DTYPES: dict[str, np.dtype[Any]] = {"F64": np.dtype("f8"), "F32": np.dtype("f4")}
 
 
 def expected_shapes(config: Config) -> dict[str, tuple[int, ...]]:
@@ -80,8 +80,9 @@ def _exact(name: str, tensor: Array, shape: tuple[int, ...], dtype: np.dtype[Any
 
 def part_nonzero(tensors: Tensors, matrix: str) -> list[tuple[bool, bool, bool]]:
     """For each block, which parts of "sa.A" or "sa.V" are not zero: alpha, rank one, full."""
-    alpha = tensors[f"{matrix}.alpha"] != 0
-    one = tensors[f"{matrix}.left"].any(axis=1) & tensors[f"{matrix}.right"].any(axis=1)
+    alpha = tensors[f"{matrix}.alpha"].astype(np.bool_)
+    left, right = tensors[f"{matrix}.left"], tensors[f"{matrix}.right"]
+    one: Array = np.any(left, axis=1) & np.any(right, axis=1)
     full = tensors.get(f"{matrix}.full")
-    rest = np.zeros_like(alpha) if full is None else full.any(axis=(1, 2))
-    return list(zip(alpha.tolist(), one.tolist(), rest.tolist(), strict=True))
+    rest: Array = np.zeros_like(alpha) if full is None else np.any(full, axis=(1, 2))
+    return [(bool(a), bool(b), bool(c)) for a, b, c in zip(alpha, one, rest, strict=True)]

@@ -315,6 +315,67 @@ class Model:
         chosen = LAYOUT.value("layout", layout)
         call(lib.xf_model_save_as, self._pointer, c_path(path), chosen)
 
+    # --- where else it runs -----------------------------------------------------------------------
+
+    def to_torch(self) -> ExactTransformer:
+        """A plain ``torch.nn.Module`` with these weights, in evaluation mode.
+
+        ``module(x, mask)`` takes x [batch, n, d] in the model's dtype and mask bool [batch, n], True
+        at tokens. The state dict has the names of the model file. After ``module.train()`` every
+        weight takes part. `from_torch` is the way back. Needs PyTorch.
+        """
+        from .torch_export import to_torch
+
+        return to_torch(self.tensors, self.config)
+
+    def to_onnx(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        attention: str | None = None,
+        tau: float | None = None,
+    ) -> None:
+        """Write an ONNX file (opset 13) with inputs x [batch, n, d] and mask bool [batch, n].
+
+        attention and tau replace the model's own. Needs the package onnx.
+
+        Raises
+        ------
+        FileError, UsageError
+            It cannot be written; there is no such attention or temperature.
+        """
+        from .onnx_export import to_onnx
+
+        to_onnx(self.tensors, self.config, path, attention=attention, tau=tau)
+
+    def export_hub(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        certificate: str | os.PathLike[str] | None = None,
+        license: str = "mit",
+    ) -> None:
+        """Make or refresh a folder for a model hub: weights, config, model card, module file.
+
+        certificate is the path of a certificate to go with it. Needs the package safetensors.
+
+        Raises
+        ------
+        FileError, DataError
+            Something cannot be read or written; the certificate is no JSON object.
+        """
+        from .hub import export_hub
+
+        export_hub(
+            self.tensors,
+            self.config,
+            folder,
+            name=name,
+            certificate=certificate,
+            license=license,
+        )
+
     # --- what it is -------------------------------------------------------------------------------
 
     @property
@@ -591,76 +652,6 @@ class Model:
 
         return certify(self, X, Y, **options)
 
-    # --- where it goes ----------------------------------------------------------------------------
-
-    def to_torch(self) -> ExactTransformer:
-        """A plain torch.nn.Module with these weights; the way back is `from_torch`.
-
-        Returns
-        -------
-        ExactTransformer
-            In the model's dtype and in evaluation mode; it takes batches [B, n, d] with a mask.
-        """
-        from .torch_export import to_torch
-
-        return to_torch(self.tensors, self.config)
-
-    def to_onnx(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        attention: str | None = None,
-        tau: float | None = None,
-    ) -> None:
-        """Write an ONNX file (opset 13) with inputs x [batch, tokens, d] and mask, output y.
-
-        Parameters
-        ----------
-        path : path
-            The file appears complete or not at all.
-        attention, tau :
-            In place of the model's.
-
-        Raises
-        ------
-        DataError, UsageError, FileError
-            More than the 2 GB that an ONNX file holds; an attention or tau that is none; the file
-            cannot be written.
-        """
-        from .onnx_export import to_onnx
-
-        to_onnx(self.tensors, self.config, path, attention=attention, tau=tau)
-
-    def export_hub(
-        self,
-        folder: str | os.PathLike[str],
-        *,
-        name: str | None = None,
-        certificate: str | os.PathLike[str] | None = None,
-        license: str = "mit",
-    ) -> None:
-        """Make a folder for a model hub: weights, config, code to load it, model card.
-
-        Parameters
-        ----------
-        folder : path
-        name : str, optional
-            Title of the card; the folder's name if left out.
-        certificate : path, optional
-            Of a saved certificate, which is copied and cited.
-        license : str
-
-        Raises
-        ------
-        DataError, FileError
-            The certificate is none; a file cannot be written.
-        """
-        from .hub import export_hub
-
-        export_hub(
-            self.tensors, self.config, folder, name=name, certificate=certificate, license=license
-        )
-
     def _dataset(
         self, X: Input, Y: Sequences | None, *, with_targets: bool = False
     ) -> tuple[Dataset, bool]:
@@ -683,12 +674,15 @@ class Model:
 
 
 def from_torch(module: Any) -> Model:
-    """The model of a module that `Model.to_torch` made, with the weights that it has now.
+    """The model of a module made by `Model.to_torch`, or by a copy of its module file.
+
+    Once training has changed the weights, the config says construction "trained" and claims nothing.
+    Needs PyTorch.
 
     Raises
     ------
     DataError
-        Another kind of module, or weights in another dtype than the config says.
+        The module is another one, or in another dtype than its config says.
     """
     from .torch_export import from_torch
 

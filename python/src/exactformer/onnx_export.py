@@ -27,7 +27,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from .atomic import write_atomically
 from .errors import DataError, UsageError
-from .layout import Array, Config, Tensors, checked, part_nonzero
+from .layout import DTYPES, Array, Config, Tensors, checked, part_nonzero
 
 OPSET = 13
 IR_VERSION = 8
@@ -145,7 +145,7 @@ class _Writer:
         self.options = options
         self.scan_from = scan_from
         self.d, self.blocks = int(config["d"]), int(config["blocks"])
-        self.dtype = np.dtype(np.float32 if config["dtype"] == "F32" else np.float64)
+        self.dtype: np.dtype[Any] = DTYPES[str(config["dtype"])]
         self.type = helper.np_dtype_to_tensor_dtype(self.dtype)
         self.nodes = _Nodes()
         self.main = self.nodes  # constants go to the outer graph
@@ -160,7 +160,7 @@ class _Writer:
                 for block in range(first, first + count):
                     x = self._block(shape, self._weights(block), x)
         self._only(self.nodes.op("Reshape", x, "shape"), output="y")
-        tokens = ["batch", "tokens", self.d]
+        tokens: list[str | int | None] = ["batch", "tokens", self.d]
         return helper.make_graph(
             self.nodes.nodes,
             "exactformer",
@@ -353,7 +353,7 @@ class _Writer:
         queries = self._matrix(shape.A, weights, "sa.A", tokens)
         keys = self.nodes.op("Transpose", tokens, perm=[0, 2, 1])
         logits = self.nodes.op("MatMul", queries, keys)
-        least = np.array(np.finfo(self.dtype).min, self.dtype)
+        least = np.nextafter(np.array(-np.inf, self.dtype), np.array(0, self.dtype))
         return self.nodes.op("Where", "allowed", logits, self.main.constant("least", least))
 
     def _chosen(self, logits: str) -> str:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from . import torch_module
-from .atomic import write_atomically
 from .errors import DataError
 from .layout import Array, Config, Tensors, checked
 from .torch_module import ExactTransformer
@@ -44,14 +40,6 @@ def from_torch(module: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     state = module.state_dict().items()
     tensors = {name: np.array(tensor.detach().cpu().numpy()) for name, tensor in state}
     return checked(tensors, config), config
-
-
-def write_module_file(path: str | os.PathLike[str]) -> None:
-    """Write the Python file with which a script loads models without this package.
-
-    It defines ExactTransformer and needs PyTorch, and safetensors to read model files. Raises FileError.
-    """
-    write_atomically(path, Path(torch_module.__file__).read_text(encoding="utf-8"))
 
 
 def _unclaimed(config: Config) -> dict[str, Any]:

@@ -105,7 +105,7 @@ class ExactTransformer(nn.Module):
         self._rho: list[float] = []
         self._mixes: list[bool] = []  # is V nonzero?
         self._has_logits: list[bool] = []  # is A nonzero?
-        self.register_load_state_dict_post_hook(_plan_again)
+        self.register_load_state_dict_post_hook(_plan_again)  # type: ignore[no-untyped-call]
         self.eval()
 
     @classmethod
@@ -192,7 +192,9 @@ class ExactTransformer(nn.Module):
         else:
             weights = torch.exp((logits - top) / self.tau) * allowed
         # The largest logit has weight 1, so only sums over nothing are below 1.
-        return (weights @ x) / weights.sum(-1, keepdim=True).clamp(min=1)
+        total = weights.sum(-1, keepdim=True).clamp(min=1)
+        mean: Tensor = (weights @ x) / total
+        return mean
 
     def _allowed(self, logits: Tensor, mask: Tensor | None) -> Tensor:
         """Which tokens l token i may see: bool, of the shape of the logits."""

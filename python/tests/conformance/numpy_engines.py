@@ -28,7 +28,7 @@ def by_loops(spec: str, a: Rows, b: Rows) -> Rows:
     terms = (
         np.einsum(rest, a.take(k, axis_a), b.take(k, axis_b)) for k in range(a.shape[axis_a])
     )
-    total = next(terms)
+    total: Rows = next(terms)
     for term in terms:
         total = total + term
     return total

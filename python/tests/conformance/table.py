@@ -57,13 +57,15 @@ def renew(results: Sequence[Result]) -> None:
     PAGE.write_text(before + HEAD + "".join(r.row() for r in results) + after, encoding="utf-8")
 
 
-def keep(result: Result) -> None:
-    """Leave a result for main, if it asked for it."""
+def keep(result: Result) -> bool:
+    """Leave a result for main, if it asked for it; did it?"""
     folder = os.environ.get("XF_CONFORMANCE_RESULTS")
-    if folder is not None:
-        path = Path(folder) / "results.jsonl"
-        with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(result)) + "\n")
+    if folder is None:
+        return False
+    path = Path(folder) / "results.jsonl"
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(result)) + "\n")
+    return True
 
 
 def main(folder: str) -> int:
@@ -75,7 +77,8 @@ def main(folder: str) -> int:
     suite = str(Path(__file__).parent / "test_conformance.py")
     status = pytest.main([suite, "-k", "test_bits"])
     lines = (Path(folder) / "results.jsonl").read_text(encoding="utf-8").splitlines()
-    renew([Result(**(json.loads(line) | {"sizes": tuple(json.loads(line)["sizes"])})) for line in lines])
+    found = [json.loads(line) for line in lines]
+    renew([Result(**(fields | {"sizes": tuple(fields["sizes"])})) for fields in found])
     return int(status)
 
 

@@ -47,8 +47,8 @@ def test_bits(name: str, by_name: dict[str, Runtime]) -> None:
         sequences - sum(map(len, wrong.values())),
         runtime.sizes,
     )
-    keep(result)
-    assert result.row() in published_rows(), "renew docs/conformance.md: see table.py"
+    if not keep(result):
+        assert result.row() in published_rows(), "renew docs/conformance.md: see table.py"
     assert not any(wrong.values()), {name: found[:5] for name, found in wrong.items() if found}
 
 
