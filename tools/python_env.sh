@@ -1,6 +1,6 @@
 #!/bin/bash
-# Make build/venv: the pinned packages of requirements/python.txt, and the Python package itself
-# as it is now. Does nothing, quickly, when all is up to date.
+# Make build/venv: the pinned packages of requirements/python.txt, Node.js among them, and the
+# Python package itself as it is now; and build/web: the npm packages of requirements/web. Does nothing, quickly, when all is up to date.
 #
 #   tools/python_env.sh [PYTHON]       (default: $PYTHON, else python3)
 #
@@ -44,4 +44,14 @@ if ! fresh package.stamp "$wanted"; then
     quietly "$venv/bin/pip" --disable-pip-version-check install --no-build-isolation --no-deps \
         --force-reinstall -C build-dir="$PWD/build/python" ./python
     echo "$wanted" >"$venv/package.stamp"
+fi
+
+wanted=$(cat requirements/web/*.json "$venv/requirements.stamp" | sha256sum)
+if [ ! -e build/web/stamp ] || [ "$(cat build/web/stamp)" != "$wanted" ]; then
+    echo "making build/web"
+    rm -rf build/web
+    mkdir build/web
+    cp requirements/web/*.json build/web
+    PATH=$venv/bin:$PATH quietly "$venv/bin/npm" --prefix build/web ci --ignore-scripts --no-audit --no-fund
+    echo "$wanted" >build/web/stamp
 fi

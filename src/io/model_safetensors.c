@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-static const char FORMAT[] = "exactformer", VERSION[] = "1", COMPACT[] = "compact";
+static const char FORMAT[] = "exactformer", HUB_FORMAT[] = "pt", VERSION[] = "1",
+                  COMPACT[] = "compact";
 
 static void add_metadata(xfi_text *metadata, const xf_model *model, xf_layout layout) {
     xfi_text config = {0};
@@ -89,7 +90,7 @@ xf_status xf_model_save(const xf_model *model, const char *path, xf_error *error
 static xf_status check_format(xf_layout *layout, const xfi_array_file *file, xf_error *error) {
     const char *format = xfi_safetensors_metadata(file, "format");
     const char *version = xfi_safetensors_metadata(file, "version");
-    if (format == NULL || strcmp(format, FORMAT) != 0)
+    if (format == NULL || (strcmp(format, FORMAT) != 0 && strcmp(format, HUB_FORMAT) != 0))
         return xfi_fail(error, XF_ERR_DATA,
                         "not an exactformer model: __metadata__ lacks \"format\": \"%s\"", FORMAT);
     if (version == NULL || strcmp(version, VERSION) != 0)

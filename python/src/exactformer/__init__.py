@@ -20,6 +20,7 @@ array([[0.3, 0.7],
 from . import datasets, plot
 from ._bind import text as _text
 from ._core import lib as _lib
+from .certifying import Certificate, Claim, certify
 from .dataset import Dataset
 from .errors import (
     CancelledError,
@@ -34,7 +35,8 @@ from .errors import (
 )
 from .estimator import Exactformer
 from .fitting import FRONTS, WRITERS, fit
-from .model import Block, BuildReport, LowRank, Model, Phase, Report, Trace
+from .model import Block, BuildReport, LowRank, Model, Phase, Report, Trace, from_torch
+from .module_file import write_module_file
 
 load = Model.load
 __version__ = _text(_lib.xf_version())
@@ -45,6 +47,8 @@ __all__ = [
     "Block",
     "BuildReport",
     "CancelledError",
+    "Certificate",
+    "Claim",
     "DataError",
     "DataWarning",
     "Dataset",
@@ -60,8 +64,11 @@ __all__ = [
     "Report",
     "Trace",
     "UsageError",
+    "certify",
     "datasets",
     "fit",
+    "from_torch",
     "load",
     "plot",
+    "write_module_file",
 ]

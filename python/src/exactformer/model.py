@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,10 @@ from ._bind import (
 from ._core import ffi, lib
 from .dataset import Dataset, Sequences, flatten, split
 from .errors import DataError, NotExactError, UsageError
+
+if TYPE_CHECKING:
+    from .certifying import Certificate
+    from .torch_module import ExactTransformer
 
 Input: TypeAlias = Sequences | Dataset | str | os.PathLike[str]
 """Input sequences: arrays, a `Dataset`, or the path of one."""
@@ -311,6 +315,67 @@ class Model:
         chosen = LAYOUT.value("layout", layout)
         call(lib.xf_model_save_as, self._pointer, c_path(path), chosen)
 
+    # --- where else it runs -----------------------------------------------------------------------
+
+    def to_torch(self) -> ExactTransformer:
+        """A plain ``torch.nn.Module`` with these weights, in evaluation mode.
+
+        ``module(x, mask)`` takes x [batch, n, d] in the model's dtype and mask bool [batch, n], True
+        at tokens. The state dict has the names of the model file. After ``module.train()`` every
+        weight takes part. `from_torch` is the way back. Needs PyTorch.
+        """
+        from .torch_export import to_torch
+
+        return to_torch(self.tensors, self.config)
+
+    def to_onnx(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        attention: str | None = None,
+        tau: float | None = None,
+    ) -> None:
+        """Write an ONNX file (opset 13) with inputs x [batch, n, d] and mask bool [batch, n].
+
+        attention and tau replace the model's own. Needs the package onnx.
+
+        Raises
+        ------
+        FileError, UsageError
+            It cannot be written; there is no such attention or temperature.
+        """
+        from .onnx_export import to_onnx
+
+        to_onnx(self.tensors, self.config, path, attention=attention, tau=tau)
+
+    def export_hub(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        certificate: str | os.PathLike[str] | None = None,
+        license: str = "mit",
+    ) -> None:
+        """Make or refresh a folder for a model hub: weights, config, model card, module file.
+
+        certificate is the path of a certificate to go with it. Needs the package safetensors.
+
+        Raises
+        ------
+        FileError, DataError
+            Something cannot be read or written; the certificate is no JSON object.
+        """
+        from .hub import export_hub
+
+        export_hub(
+            self.tensors,
+            self.config,
+            folder,
+            name=name,
+            certificate=certificate,
+            license=license,
+        )
+
     # --- what it is -------------------------------------------------------------------------------
 
     @property
@@ -581,6 +646,12 @@ class Model:
             x_offsets=integers(found, found.x_offsets, int(found.n_sequences) + 1),
         )
 
+    def certify(self, X: Input, Y: Sequences | None = None, **options: Any) -> Certificate:
+        """Try to prove exactness on a data set; parameters and errors as for `certify`."""
+        from .certifying import certify
+
+        return certify(self, X, Y, **options)
+
     def _dataset(
         self, X: Input, Y: Sequences | None, *, with_targets: bool = False
     ) -> tuple[Dataset, bool]:
@@ -600,6 +671,22 @@ class Model:
         if bits is not None and x[0].shape[1] != self.d - 1:
             bits = None
         return Dataset._from_flat(x, y, bits), bits is not None
+
+
+def from_torch(module: Any) -> Model:
+    """The model of a module made by `Model.to_torch`, or by a copy of its module file.
+
+    Once training has changed the weights, the config says construction "trained" and claims nothing.
+    Needs PyTorch.
+
+    Raises
+    ------
+    DataError
+        The module is another one, or in another dtype than its config says.
+    """
+    from .torch_export import from_torch
+
+    return Model.from_tensors(*from_torch(module))
 
 
 # --- the C side -----------------------------------------------------------------------------------
