@@ -353,7 +353,9 @@ static void set_query(xfi_mix *mix, int64_t i) {
     int64_t d = mix->d;
     const double *x = mix->key + i * d, *r = mix->key_radius + i * d;
     double s = 0.0, s_size = 0.0, s_radius = 0.0;
+    mix->query_reach = 1.0;
     for (int64_t k = 0; k < d; k++) {
+        mix->query_reach = fmax(mix->query_reach, (fabs(x[k]) + r[k]) * INFLATE);
         s += A->right[k] * x[k];
         s_radius += fabs(A->right[k]) * r[k];
         s_size += fabs(A->right[k]) * (fabs(x[k]) + r[k]);
@@ -404,10 +406,12 @@ static void bound_gap(xfi_mix *mix, int64_t best, int64_t l) {
     if (mix->sense->ieee) {
         const xfi_format *format = &mix->sense->format;
         bound += xfi_gamma(format, logit_roundings(&mix->sa->A, d)) * size;
-        double left = 1.0;
+        /* What underflowed is multiplied by an entry of left, or (an entry of A) of x_i, and by one
+         * of the keys. */
+        double factor = mix->query_reach;
         for (int64_t k = 0; k < d; k++)
-            left = fmax(left, fabs(mix->sa->A.left[k]) + fabs(mix->sa->A.right[k]));
-        bound += (double)(4 * d + 8) * format->smallest * count * left;
+            factor = fmax(factor, fabs(mix->sa->A.left[k]) + fabs(mix->sa->A.right[k]));
+        bound += (double)(4 * d + 8) * format->smallest * count * factor;
     }
     bound *= INFLATE;
     mix->gap_low[l] = gap - bound;

@@ -42,6 +42,7 @@ typedef struct xfi_mix {
     double *mean_low, *mean_high;
     int32_t *mean_exponent;
     double *query, *query_radius, *query_size; /* [d] A x_i */
+    double query_reach;                        /* at least 1 and every |x_ik| */
     double *key, *key_radius;                  /* [n_max][d] */
     double *gap_low, *gap_high;                /* [n_max] logit of the best less that of l */
     double *weight_low, *weight_high;          /* [n_max] */
