@@ -48,7 +48,7 @@ XFI_CLONES static void XFI_NAME(weigh_queries)(REAL *restrict z, REAL *restrict 
     for (int64_t l = 0; l < n_keys; l++) {
 #pragma omp simd
         for (int lane = 0; lane < LANES; lane++) {
-            REAL e = XFI_NAME(exp)(z[l * LANES + lane] - top[lane]);
+            REAL e = XFI_NAME(xfi_exp)(z[l * LANES + lane] - top[lane]);
             z[l * LANES + lane] = e;
             sum[lane] += e;
         }
@@ -128,7 +128,7 @@ XFI_CLONES static void XFI_NAME(weigh_keys)(REAL *restrict pi, REAL *restrict dz
                                             REAL sum, REAL shift, int64_t n_keys, int64_t s) {
 #pragma omp simd
     for (int64_t l = 0; l < s; l++) {
-        REAL weight = XFI_NAME(exp)(pi[l] - top) / sum;
+        REAL weight = XFI_NAME(xfi_exp)(pi[l] - top) / sum;
         weight = l < n_keys ? weight : 0;
         pi[l] = weight;
         dz[l] = weight * (dz[l] - shift);
@@ -182,8 +182,8 @@ static void XFI_NAME(reverse_tile)(REAL *dx, const XFI_NAME(reverse) * v, int64_
     XFI_NAME(product)(v->dz, s, 0, &rows, v->x, s, s);
     for (int64_t i = 0; i < count; i++)
         XFI_NAME(weigh_keys)
-        (v->pi + i * s, v->dz + i * s, v->listed.top[first + i], v->listed.sum[first + i],
-         v->shift[first + i], size->causal ? v->list[first + i] + 1 : v->n, s);
+    (v->pi + i * s, v->dz + i * s, v->listed.top[first + i], v->listed.sum[first + i],
+     v->shift[first + i], size->causal ? v->list[first + i] + 1 : v->n, s);
     XFI_NAME(outer)(v->dquery + first, qs, 1, v->all.key, s, n_features, v->dz, s, count, v->n);
     XFI_NAME(product)(v->dkey, s, 1, &queriesT, v->dz, s, s);
     if (dx != NULL)
