@@ -39,7 +39,7 @@ static int report(void *instance, const lbfgsfloatval_t *x, const lbfgsfloatval_
                   const lbfgsfloatval_t gnorm, const lbfgsfloatval_t step, int n, int k, int ls) {
     descent *at = instance;
     (void)x, (void)g, (void)fx, (void)xnorm, (void)gnorm, (void)step, (void)n, (void)ls;
-    return at->seen(at->context, k, at->loss, at->norm2);
+    return at->seen(at->context, k, at->loss, at->norm2) ? LBFGSERR_CANCELED : 0;
 }
 
 static lbfgs_parameter_t parameters(int64_t n_iterations) {
