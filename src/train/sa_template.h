@@ -55,6 +55,16 @@ XFI_CLONES static void XFI_NAME(weigh_queries)(REAL *restrict z, REAL *restrict 
     }
 }
 
+/* LANES columns of mean [d][s] over their sums. */
+XFI_CLONES static void XFI_NAME(divide)(REAL *restrict mean, int64_t s, int64_t d,
+                                        const REAL *restrict sum) {
+    for (int64_t c = 0; c < d; c++) {
+#pragma omp simd
+        for (int lane = 0; lane < LANES; lane++)
+            mean[c * s + lane] /= sum[lane];
+    }
+}
+
 /* Keys after the query do not count. */
 static void XFI_NAME(mask_queries)(REAL *z, int64_t first, int64_t n_keys) {
     for (int64_t l = first; l < n_keys; l++)
@@ -92,9 +102,7 @@ static void XFI_NAME(sa_forward)(REAL *out, const XFI_NAME(attention) * a, const
             XFI_NAME(mask_queries)(z, i, n_keys);
         XFI_NAME(weigh_queries)(z, a->top + i, a->sum + i, n_keys);
         XFI_NAME(product)(a->mean + i, s, 0, &tokens, z, LANES, LANES);
-        for (int64_t c = 0; c < d; c++)
-            for (int64_t lane = 0; lane < LANES; lane++)
-                a->mean[c * s + i + lane] /= a->sum[i + lane];
+        XFI_NAME(divide)(a->mean + i, s, d, a->sum + i);
     }
     XFI_NAME(value)(out, a->mean, t, theta, at, d, s);
     XFI_NAME(add_scaled)(out, theta[at->rho], x, d * s);

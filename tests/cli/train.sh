@@ -22,7 +22,7 @@ expect 0 run m.safetensors a.npz -o out.npz
 expect 0 train a.npz -o m.safetensors --optimiser lbfgs --starts 2 --epochs 30 --order sa-ff --rank 2 \
     --causal --scalar --value low-rank --tau 0.5 --log m.json --log-every 10 --json
 json 'o["family"] == {"order": "sa-ff", "blocks": 1, "d": 3, "width": 4, "rank": 2, "scalar": True,
-      "value": "low-rank", "causal": True, "tau": 0.5, "parameters": 51}'
+      "value": "low-rank", "causal": True, "tau": 0.5, "parameters": 50}'
 json 'o["stages"][0]["J"] <= o["stages"][0]["min_J"] * (1 + 1e-12) and o["optimiser"] == "lbfgs"'
 python3 -c 'import json; o = json.load(open("m.json")); assert len(o["records"]) == 2, o'
 
