@@ -8,8 +8,10 @@
 
 enum {
     MAX_BITS = 26, /* bins of t */
-    CUT_BITS = 23, /* bins of b while cutting */
-    EASY_BITS = 28 /* where rounding is far smaller, intervals get this share of the line */
+    MIN_BITS = 16,
+    GROUP_BITS = 13, /* and at most so many for each group, or up to twice as many */
+    CUT_BITS = 23,   /* bins of b while cutting */
+    EASY_BITS = 28   /* where rounding is far smaller, intervals get this share of the line */
 };
 
 void xfi_cell_bins_clear(xfi_cell_bins *bins) {
@@ -45,13 +47,21 @@ static double choose_unit(const xfi_cell_bins *bins, const xfi_cell_plan_options
     return ldexp(1.0, xfi_exponent(largest) + 1 - options->format->p);
 }
 
-/* Bins a quarter to an eighth of the shortest interval, and at most 2^MAX_BITS of them. */
+/* log2 of the number of bins at most: few groups need few, and clearing them takes time. */
+static int most_bits(int64_t n_groups) {
+    int bits = GROUP_BITS;
+    while (bits < MAX_BITS && n_groups >> (bits - GROUP_BITS) > 0)
+        bits++;
+    return bits > MIN_BITS ? bits : MIN_BITS;
+}
+
+/* Bins a quarter to an eighth of the shortest interval, but not too many. */
 static void choose_width(xfi_cell_bins *bins, const xfi_cell_plan_options *options) {
     int64_t n = bins->lines->first[bins->lines->n];
     double shortest = INFINITY, unit = choose_unit(bins, options);
     for (int64_t g = 0; g < n; g++)
         shortest = fmin(shortest, 2 * half_length(bins, g, options));
-    bins->width = fmax(ldexp(1.0, xfi_exponent(shortest) - 2), ldexp(bins->span, -MAX_BITS));
+    bins->width = fmax(ldexp(1.0, xfi_exponent(shortest) - 2), ldexp(bins->span, -most_bits(n)));
     bins->n = (int64_t)(bins->span / bins->width);
     bins->step = unit > bins->width ? (int64_t)(unit / bins->width) : 1;
 }

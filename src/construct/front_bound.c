@@ -65,6 +65,8 @@ static xf_status view_pool(pool_view *pool, const xf_model *model, int64_t n_fro
     pool->left = left[k1];
     pool->right = right[pool->from];
     pool->gain = left[k1] * right[pool->from];
+    if (fabs(pool->gain) < ldexp(1.0, xfi_format_of(model->dtype).emin)) /* a rounded product */
+        return xfi_fail(error, XF_ERR_ARGUMENT, "%s", message);
     return XF_OK;
 }
 

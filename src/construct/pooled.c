@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PLAIN_ROUNDS = 4, KINK_ROUNDS = 8, FOLD_ROUNDS = 4, NORM_SEEDS = 12 };
+enum { PLAIN_ROUNDS = 4, KINK_ROUNDS = 8, FOLD_ROUNDS = 4, NORM_SEEDS = 12, MANY_TOKENS = 20000 };
 
 /* An estimate below this is not worth a certificate: estimates err by small factors. */
 static const double LEAST_ESTIMATE = 0.05;
@@ -146,14 +146,16 @@ static xf_status try_features(plan *p, const xfi_search *search, xf_error *error
 }
 
 /* More trials raise a margin by small factors, and kinks and folds cure collisions, where the gap
- * is 0 or noise. A binary32 margin that is clearly not noise and clearly too small calls for
- * displacement. */
+ * is 0 or noise. Where trials take long, a binary32 margin that is clearly not noise and far too
+ * small calls for displacement at once. Small data are always tried in full: displacement is
+ * deeper. */
 static int hopeless(const plan *p, double least) {
-    return p->problem->format.p == 24 && p->best.near_margin > 1e-6 && p->best.near_margin < least;
+    return p->problem->format.p == 24 && p->problem->data->n_tokens > MANY_TOKENS &&
+           p->best.near_margin > 1e-6 && p->best.near_margin < least;
 }
 
 static int goes_on(const plan *p) {
-    return p->best.model.n_blocks == 0 && !hopeless(p, 0.7);
+    return p->best.model.n_blocks == 0 && !hopeless(p, 0.4);
 }
 
 static xf_status plain_rounds(plan *p, xfi_search *search, xf_error *error) {

@@ -58,6 +58,14 @@ int xft_is_sanitized(void) {
     return IS_SANITIZED;
 }
 
+int xft_is_contracted(void) {
+#ifdef XFT_CONTRACTED
+    return 1;
+#else
+    return 0;
+#endif
+}
+
 static const char *setting(const char *name) {
     const char *text = getenv(name);
     return text != NULL && text[0] != '\0' ? text : NULL;
@@ -94,6 +102,15 @@ static int target_bits(const xf_dataset *data) {
     return top >= lowest ? top - lowest + 1 : 0;
 }
 
+/* Displacement and the tree have lanes behind them; argmax is a front end of its own. */
+static int can_pair(const char *front, const char *writer) {
+    if (front == NULL || writer == NULL)
+        return 1;
+    int lanes = strcmp(writer, "grid") == 0 || strcmp(writer, "sorted") == 0;
+    int far = strcmp(front, "displacement") == 0 || strcmp(front, "tree") == 0;
+    return lanes || (!far && strcmp(writer, "argmax") != 0);
+}
+
 /* NULL or one of the names. */
 static const char *draw_name(const char *const *names, xfi_rng *rng) {
     int64_t n = 0;
@@ -104,9 +121,11 @@ static const char *draw_name(const char *const *names, xfi_rng *rng) {
 }
 
 static void draw_choices(xft_trial *trial, xfi_rng *rng) {
-    trial->build.front = draw_name(xf_build_fronts(), rng);
-    trial->build.writer = draw_name(xf_build_writers(), rng);
-    trial->build.optimise = (xf_optimise)xfi_rng_below(rng, 2);
+    do {
+        trial->build.front = draw_name(xf_build_fronts(), rng);
+        trial->build.writer = draw_name(xf_build_writers(), rng);
+    } while (!can_pair(trial->build.front, trial->build.writer));
+    trial->build.optimise = xfi_rng_below(rng, 4) == 0 ? XF_OPTIMISE_NORM : XF_OPTIMISE_DEPTH;
     trial->build.balanced = (int)xfi_rng_below(rng, 2);
     trial->may_refuse = 1;
 }
@@ -117,7 +136,7 @@ static xft_trial draw_case(const run *r, int64_t i, xf_dataset *data, const xft_
     xfi_rng rng;
     xfi_rng_seed(&rng, r->seed, (uint64_t)i);
     *family = &c->families[i % c->n_families];
-    double budget = 100 * pow(4000, xfi_rng_uniform(&rng));
+    double budget = 100 * pow(c->choices ? 200 : 4000, xfi_rng_uniform(&rng));
     if ((*family)->budget > 0)
         budget = (*family)->budget;
     xft_random_data(data, *family, c->dtype, budget, &rng);

@@ -21,7 +21,7 @@ typedef struct xft_campaign {
     int n_families;
     int64_t n_cases; /* with multiplier 1, all families together */
     xf_dtype dtype;
-    int choices; /* nonzero: ask for a random front end and a random writer now and then */
+    int choices; /* nonzero: smaller sets, each through a random front end and a random writer */
 } xft_campaign;
 
 /* Case i belongs to family i mod n_families. Prints a table of the families. Returns the
@@ -34,5 +34,8 @@ uint64_t xft_property_seed(void);
 
 /* Nonzero in a build with sanitizers. */
 int xft_is_sanitized(void);
+
+/* Nonzero where the engines are compiled with contraction and FMA. */
+int xft_is_contracted(void);
 
 #endif

@@ -1,7 +1,11 @@
-/* Front ends and writers asked for by name, in both formats: each is exact wherever it builds.
+/* Front ends and writers asked for by name, in both formats: each is exact wherever it builds, and
+ * the choice of the library is never deeper than lanes behind a plain front end.
  * Labels: exact slow */
 #include "property/campaign.h"
 
+#include <exactformer/exactformer.h>
+
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,16 +73,66 @@ static void run(xf_dtype dtype, int64_t n_cases) {
 
 static void in_binary64(void **state) {
     (void)state;
-    run(XF_F64, 400);
+    run(XF_F64, 1600);
 }
 
 static void in_binary32(void **state) {
     (void)state;
-    run(XF_F32, 400);
+    run(XF_F32, 1600);
+}
+
+/* Blocks with what is asked for; 0: refused. */
+static int64_t depth_of(const xf_dataset *data, const char *front, const char *writer,
+                        xf_dtype dtype, uint64_t seed) {
+    xf_model model;
+    xf_build_options options = {.front = front,
+                                .writer = writer,
+                                .dtype = dtype,
+                                .seed = seed,
+                                .threads = 1,
+                                .no_self_check = 1};
+    if (xf_build(&model, data, &options, NULL, NULL) != XF_OK)
+        return 0;
+    int64_t n = model.n_blocks;
+    xf_model_clear(&model);
+    return n;
+}
+
+/* Left to choose, the library builds whatever the lanes' writers build behind a front end that it
+ * chooses, or a plain one, and no deeper; and never deeper than published. */
+static void check_depths(xf_dtype dtype, int64_t i) {
+    static const char *const fronts[] = {NULL, "plain"};
+    static const char *const writers[] = {"grid", "sorted"};
+    xfi_rng rng;
+    xf_dataset data;
+    xfi_rng_seed(&rng, xft_property_seed(), 0x50000 + (uint64_t)i);
+    const xft_family *family = &families[i % (int64_t)(sizeof families / sizeof families[0])];
+    xft_random_data(&data, family, dtype, 100 * pow(4000, xfi_rng_uniform(&rng)), &rng);
+    int64_t chosen = depth_of(&data, NULL, NULL, dtype, (uint64_t)i % 3);
+    assert_true(chosen <= xf_published_bound(data.n_sequences, data.n_targets, XF_HARDMAX));
+    for (int k = 0; k < 4; k++) {
+        int64_t forced = depth_of(&data, fronts[k / 2], writers[k % 2], dtype, (uint64_t)i % 3);
+        if (forced != 0 && (chosen == 0 || chosen > forced))
+            fail_msg("case %lld (%s, N = %lld, M = %lld, d = %lld): %lld blocks, but front end %s "
+                     "and writer %s take %lld",
+                     (long long)i, family->name, (long long)data.n_sequences,
+                     (long long)data.n_targets, (long long)data.d, (long long)chosen,
+                     fronts[k / 2] ? fronts[k / 2] : "any", writers[k % 2], (long long)forced);
+    }
+    xf_dataset_clear(&data);
+}
+
+static void is_never_deeper(void **state) {
+    (void)state;
+    int64_t n = (int64_t)ceil(250 * xft_multiplier());
+    for (int dtype = 0; dtype < 2; dtype++)
+        for (int64_t i = 0; i < n; i++)
+            check_depths((xf_dtype)dtype, i);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(in_binary64),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(is_never_deeper),
+                                       cmocka_unit_test(in_binary64),
                                        cmocka_unit_test(in_binary32)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
