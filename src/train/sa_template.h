@@ -88,6 +88,7 @@ static void XFI_NAME(value)(REAL *out, const REAL *in, REAL *t, const REAL *thet
 }
 
 /* out [d][s] and `a` from x [d][s], n tokens. Scratch z [s][LANES], t [s]. */
+/* NOLINTNEXTLINE(readability-function-size): a kernel */
 static void XFI_NAME(sa_forward)(REAL *out, const XFI_NAME(attention) * a, const REAL *x, REAL *z,
                                  REAL *t, const REAL *theta, const xfi_layout *at,
                                  const xfi_sizes *size, int64_t n, int64_t s) {
@@ -109,6 +110,7 @@ static void XFI_NAME(sa_forward)(REAL *out, const XFI_NAME(attention) * a, const
 }
 
 /* dm = V^T g, and the slopes of V's parts. Scratch t and u [s]. */
+/* NOLINTNEXTLINE(readability-function-size): a kernel */
 static void XFI_NAME(value_reverse)(REAL *dm, REAL *slope, const REAL *g, const REAL *mean, REAL *t,
                                     REAL *u, const REAL *theta, const xfi_layout *at, int64_t d,
                                     int64_t count, int64_t s) {

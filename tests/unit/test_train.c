@@ -244,14 +244,17 @@ static void load_published(xf_dataset *data, xf_family *family, double **theta) 
 /* Reference losses of one run, loss[e] for epochs e = 1 .. n. */
 static void load_losses(double *loss, int n, const char *run) {
     FILE *file = fopen("data/tikhonov_losses.csv", "r");
-    char line[100], name[40];
+    char line[100];
+    size_t length = strlen(run);
     assert_non_null(file);
     while (fgets(line, sizeof line, file) != NULL) {
-        int epoch = 0;
-        double value = 0.0;
-        if (sscanf(line, "%39[^,],%d,%lf", name, &epoch, &value) == 3 && strcmp(name, run) == 0 &&
-            epoch <= n)
-            loss[epoch] = value;
+        char *end = NULL;
+        if (strncmp(line, run, length) != 0 || line[length] != ',')
+            continue;
+        long epoch = strtol(line + length + 1, &end, 10);
+        assert_true(*end == ',' && epoch >= 1);
+        if (epoch <= n)
+            loss[epoch] = strtod(end + 1, NULL);
     }
     fclose(file);
 }
