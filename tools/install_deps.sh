@@ -10,7 +10,8 @@ set -euo pipefail
 
 # A package, or package:command where having the command in PATH is enough.
 build=(build-essential:c++ cmake:cmake ninja-build:ninja pkg-config:pkg-config git:git
-       libopenblas-dev libjansson-dev libzip-dev nettle-dev libgmp-dev libmpfr-dev libflint-dev)
+       libopenblas-dev libjansson-dev libzip-dev liblbfgs-dev nettle-dev libgmp-dev libmpfr-dev
+       libflint-dev)
 test=(libcmocka-dev python3:python3 libopenmpi-dev openmpi-bin:mpirun)
 check=(clang-format:clang-format clang-tidy:clang-tidy mandoc:mandoc valgrind:valgrind)
 python=(python3:python3 python3-venv python3-dev)
@@ -34,7 +35,7 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     for command in cc cmake ninja pkg-config; do
         command -v $command >/dev/null || absent+=("$command")
     done
-    for module in jansson libzip nettle; do
+    for module in jansson libzip liblbfgs nettle; do
         pkg-config --exists $module 2>/dev/null || absent+=("$module")
     done
     [ ${#absent[@]} -eq 0 ] && exit 0

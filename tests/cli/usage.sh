@@ -7,10 +7,10 @@ usage() {
     echo "exactformer: $message" | err_is
 }
 small_data a.npz
-commands="build, verify, certify, run, trace, inspect, export, generate"
+commands="build, verify, certify, run, trace, inspect, export, generate, train"
 
 usage "a command is missing: use $commands"
-usage "unknown command 'train': use $commands" train a.npz
+usage "unknown command 'teach': use $commands" teach a.npz
 usage "unknown command '': use $commands" ''
 usage "unknown option '--frobnicate'" --frobnicate
 usage "build: DATASET is missing; see exactformer build --help" build -o m.safetensors
