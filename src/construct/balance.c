@@ -32,7 +32,8 @@ static void add_squares(size *sum, const double *values, int64_t n, int64_t stri
 }
 
 static double cost_at(const size *in, const size *out, int e) {
-    return xfi_scale(in->square, 2 * (in->exponent + e)) + xfi_scale(out->square, 2 * (out->exponent - e));
+    return xfi_scale(in->square, 2 * (in->exponent + e)) +
+           xfi_scale(out->square, 2 * (out->exponent - e));
 }
 
 /* The e for which 4^e in + 4^-e out is least; 0 if one of them is 0. */
