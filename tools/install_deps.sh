@@ -11,7 +11,7 @@ set -euo pipefail
 # A package, or package:command where having the command in PATH is enough.
 build=(build-essential:c++ cmake:cmake ninja-build:ninja pkg-config:pkg-config git:git
        libopenblas-dev libjansson-dev libzip-dev)
-test=(libgmp-dev libmpfr-dev libflint-dev libcmocka-dev python3:python3)
+test=(libgmp-dev libmpfr-dev libflint-dev libcmocka-dev python3:python3 libopenmpi-dev openmpi-bin:mpirun)
 check=(clang-format:clang-format clang-tidy:clang-tidy mandoc:mandoc valgrind:valgrind)
 python=(python3:python3 python3-venv python3-dev)
 

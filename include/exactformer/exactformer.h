@@ -8,6 +8,7 @@
 #include <exactformer/generate.h>
 #include <exactformer/inspect.h>
 #include <exactformer/model.h>
+#include <exactformer/peers.h>
 #include <exactformer/run.h>
 #include <exactformer/status.h>
 #include <exactformer/trace.h>

@@ -141,8 +141,6 @@ def test_bad_calls(model: Model, three: Dataset, tmp_path: Path) -> None:
     for number, attempt in enumerate(calls):
         with pytest.raises(UsageError):
             print(number, attempt())
-    with pytest.raises(TypeError, match="no parameter 'speed'"):
-        model.predict_sets(X, speed=3)
     with pytest.raises(DataError, match="no targets"):
         model.verify(X)
     with pytest.raises(DataError, match="no targets"):

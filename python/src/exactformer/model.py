@@ -465,7 +465,16 @@ class Model:
 
     __call__ = predict
 
-    def predict_sets(self, X: Input, **options: Any) -> list[npt.NDArray[Any]]:
+    def predict_sets(
+        self,
+        X: Input,
+        *,
+        attention: str | None = None,
+        tau: float | None = None,
+        engine: str = "sparse",
+        threads: int = 0,
+        progress: Progress = False,
+    ) -> list[npt.NDArray[Any]]:
         """As `predict`, each output set without repetitions, in order of first appearance.
 
         Returns
@@ -473,11 +482,7 @@ class Model:
         list of ndarray [m_j, d]
         """
         data, appended = self._dataset(X, None)
-        run = {"attention": None, "tau": None, "engine": "sparse", "threads": 0, "progress": False}
-        unknown = set(options) - set(run)
-        if unknown:
-            raise TypeError(f"predict_sets has no parameter {unknown.pop()!r}")
-        out = self._run(data, **(run | options))
+        out = self._run(data, attention, tau, engine, threads, progress)
         return [_distinct(rows)[:, : self.d - appended] for rows in split(out, data.x_offsets)]
 
     def _run(
@@ -585,9 +590,7 @@ class Model:
             result["separations"] = int(found.n_separations)
             result["collapse_margin"] = float(found.collapse_margin)
             result["tau_max_found"] = float(found.tau_max)
-        del (config := dict(self.config))["blocks"]
-        config["tau_max"] = self.tau_max
-        return result | config
+        return result | self.config | {"blocks": self.n_blocks, "tau_max": self.tau_max}
 
     def trace(
         self,
