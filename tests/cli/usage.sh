@@ -7,7 +7,7 @@ usage() {
     echo "exactformer: $message" | err_is
 }
 small_data a.npz
-commands="build, verify, run, trace, inspect, export, generate"
+commands="build, verify, run, trace, inspect, export, generate, golden"
 
 usage "a command is missing: use $commands"
 usage "unknown command 'train': use $commands" train a.npz
