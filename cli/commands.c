@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_build,   &cli_verify, &cli_run,      &cli_trace,
+    &cli_build,   &cli_verify, &cli_certify,  &cli_run,    &cli_trace,
     &cli_inspect, &cli_export, &cli_generate, &cli_golden,
 };
 

@@ -6,6 +6,7 @@
 
 extern const cli_command cli_build;
 extern const cli_command cli_verify;
+extern const cli_command cli_certify;
 extern const cli_command cli_run;
 extern const cli_command cli_trace;
 extern const cli_command cli_inspect;

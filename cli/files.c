@@ -92,6 +92,15 @@ int cli_save_trace(const xf_snapshots *snapshots, const cli_options *options) {
     return status == XF_OK ? 0 : cli_fail(options, NULL, &error);
 }
 
+int cli_save_certificate(const xf_certificate *certificate, const cli_options *options) {
+    xf_error error;
+    sigset_t old;
+    cli_signals_hold(&old);
+    xf_status status = xf_certificate_save(certificate, options->output, &error);
+    cli_signals_release(&old);
+    return status == XF_OK ? 0 : cli_fail(options, NULL, &error);
+}
+
 int cli_save_outputs(const cli_options *options, int64_t n_sequences, int64_t d, const double *y,
                      const int64_t *y_offsets) {
     xf_error error;

@@ -10,8 +10,8 @@ set -euo pipefail
 
 # A package, or package:command where having the command in PATH is enough.
 build=(build-essential:c++ cmake:cmake ninja-build:ninja pkg-config:pkg-config git:git
-       libopenblas-dev libjansson-dev libzip-dev)
-test=(libgmp-dev libmpfr-dev libflint-dev libcmocka-dev python3:python3 libopenmpi-dev openmpi-bin:mpirun)
+       libopenblas-dev libjansson-dev libzip-dev nettle-dev libgmp-dev libmpfr-dev libflint-dev)
+test=(libcmocka-dev python3:python3 libopenmpi-dev openmpi-bin:mpirun)
 check=(clang-format:clang-format clang-tidy:clang-tidy mandoc:mandoc valgrind:valgrind)
 python=(python3:python3 python3-venv python3-dev)
 
@@ -20,8 +20,8 @@ flint=no
 for group in "${@:-build test}"; do
     for name in $group; do
         case $name in
-            build) wanted+=("${build[@]}") ;;
-            test) wanted+=("${test[@]}"); flint=yes ;;
+            build) wanted+=("${build[@]}"); flint=yes ;;
+            test) wanted+=("${test[@]}") ;;
             check) wanted+=("${check[@]}") ;;
             python) wanted+=("${python[@]}") ;;
             *) echo "usage: $0 [build] [test] [check] [python]" >&2; exit 2 ;;
@@ -34,7 +34,7 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     for command in cc cmake ninja pkg-config; do
         command -v $command >/dev/null || absent+=("$command")
     done
-    for module in jansson libzip; do
+    for module in jansson libzip nettle; do
         pkg-config --exists $module 2>/dev/null || absent+=("$module")
     done
     [ ${#absent[@]} -eq 0 ] && exit 0

@@ -4,6 +4,7 @@
 #define EXACTFORMER_EXACTFORMER_H
 
 #include <exactformer/build.h>
+#include <exactformer/certify.h>
 #include <exactformer/dataset.h>
 #include <exactformer/generate.h>
 #include <exactformer/inspect.h>
