@@ -29,17 +29,21 @@ static char *directory_of(const char *path) {
 int cli_check_output(const cli_options *options) {
     if (options->output == NULL)
         return cli_usage(options, "no output file: use -o FILE");
+    return cli_check_writable(options, options->output);
+}
+
+int cli_check_writable(const cli_options *options, const char *path) {
     for (int i = 0; i < options->n_arguments; i++)
-        if (is_same_file(options->output, options->arguments[i]))
-            return cli_usage(options, "%s: the output would overwrite an input", options->output);
-    char *directory = directory_of(options->output);
+        if (is_same_file(path, options->arguments[i]))
+            return cli_usage(options, "%s: the output would overwrite an input", path);
+    char *directory = directory_of(path);
     int writable = directory != NULL && access(directory, W_OK | X_OK) == 0;
     free(directory);
     if (writable)
         return 0;
     xf_error error = {.status = XF_ERR_IO, .sequence = -1, .token = -1};
     snprintf(error.message, sizeof error.message, "its directory is missing or not writable");
-    return cli_fail(options, options->output, &error);
+    return cli_fail(options, path, &error);
 }
 
 int cli_load_model(xf_model *out, const cli_options *options, const char *path) {

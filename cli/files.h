@@ -9,6 +9,9 @@
  * directory be written? */
 int cli_check_output(const cli_options *options);
 
+/* The same of any other file to be written. */
+int cli_check_writable(const cli_options *options, const char *path);
+
 int cli_load_model(xf_model *out, const cli_options *options, const char *path);
 
 /* For a model with a position coordinate the data get one on the same scale. */

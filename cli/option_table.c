@@ -4,6 +4,10 @@
 const char *const cli_attention_names[] = {"hardmax", "softmax", NULL};
 const char *const cli_dtype_names[] = {"f64", "f32", NULL};
 const char *const cli_engine_names[] = {"dense", "blas", NULL};
+const char *const cli_order_names[] = {"ff-sa", "sa-ff", NULL};
+const char *const cli_value_form_names[] = {"full", "low-rank", NULL};
+const char *const cli_optimiser_names[] = {"adam", "adamw", "lbfgs", NULL};
+static const char *const schedule_names[] = {"cosine", "constant", NULL};
 static const char *const construction_names[] = {"pooled", "published", NULL};
 static const char *const optimise_names[] = {"depth", "norm", NULL};
 static const char *const norm_names[] = {"plain", "balanced", NULL};
@@ -95,4 +99,53 @@ const cli_option cli_option_table[CLI_N_OPTIONS] = {
                     FIELD(offset), NULL, 0},
     [CLI_SEED] = {"seed", 0, "S", "seed of the random numbers (default 0)", CLI_VALUE_SEED,
                   FIELD(seed), NULL, 0},
+    [CLI_BLOCKS] = {"blocks", 0, "L", "blocks (default 1)", CLI_VALUE_INTEGER, FIELD(blocks), NULL,
+                    1 << 20},
+    [CLI_WIDTH] = {"width", 0, "W", "neurons a block (default 4)", CLI_VALUE_INTEGER, FIELD(width),
+                   NULL, 1 << 20},
+    [CLI_RANK] = {"rank", 0, "H", "rank of A: numbers in a query (default 1)", CLI_VALUE_INTEGER,
+                  FIELD(rank), NULL, 1 << 20},
+    [CLI_ORDER] = {"order", 0, "ORDER", "layers of a block: ff-sa (the default) or sa-ff",
+                   CLI_VALUE_CHOICE, FIELD(order), cli_order_names, 0},
+    [CLI_CAUSAL] = {"causal", 0, NULL, "a token sees itself and those before it only",
+                    CLI_VALUE_FLAG, FIELD(causal), NULL, 0},
+    [CLI_VALUE_FORM] = {"value", 0, "FORM",
+                        "V: full (the default), or low-rank: a multiple of the identity and one "
+                        "matrix of rank one",
+                        CLI_VALUE_CHOICE, FIELD(value_form), cli_value_form_names, 0},
+    [CLI_SCALAR] = {"scalar", 0, NULL, "A also has a multiple of the identity", CLI_VALUE_FLAG,
+                    FIELD(scalar), NULL, 0},
+    [CLI_INITIAL] = {"init", 0, "MODEL",
+                     "start from this model; its shape, dtype and temperature become the defaults",
+                     CLI_VALUE_TEXT, FIELD(initial), NULL, 0},
+    [CLI_RESIDUAL] = {"residual", 0, "R",
+                      "rho and eta of random starts (default 0 for one block, else 1)",
+                      CLI_VALUE_REAL, FIELD(residual), NULL, 0},
+    [CLI_OPTIMISER] = {"optimiser", 0, "NAME", "adam (the default), adamw or lbfgs",
+                       CLI_VALUE_CHOICE, FIELD(optimiser), cli_optimiser_names, 0},
+    [CLI_LEARNING_RATE] = {"learning-rate", 0, "RATE", "of Adam (default 0.001)",
+                           CLI_VALUE_POSITIVE, FIELD(learning_rate), NULL, 0},
+    [CLI_SCHEDULE] = {"schedule", 0, "NAME", "cosine to 0 (the default) or constant",
+                      CLI_VALUE_CHOICE, FIELD(schedule), schedule_names, 0},
+    [CLI_WEIGHT_DECAY] = {"weight-decay", 0, "LIST",
+                          "weight decays, separated by commas, one stage each (default 0)",
+                          CLI_VALUE_TEXT, FIELD(weight_decay), NULL, 0},
+    [CLI_EPOCHS] = {"epochs", 0, "LIST",
+                    "steps, or iterations of L-BFGS, for all stages or for each (default 1000)",
+                    CLI_VALUE_TEXT, FIELD(epochs), NULL, 0},
+    [CLI_COLD] = {"cold", 0, NULL, "start every stage anew, not from where the one before ended",
+                  CLI_VALUE_FLAG, FIELD(cold), NULL, 0},
+    [CLI_STARTS] = {"starts", 0, "K",
+                    "try K starts in every stage, all but the first random, and keep the best "
+                    "(default 1)",
+                    CLI_VALUE_INTEGER, FIELD(starts), NULL, 1 << 20},
+    [CLI_CHECKPOINT] = {"checkpoint", 0, "FILE",
+                        "save the run now and then, at the end, and on Ctrl-C (.safetensors)",
+                        CLI_VALUE_TEXT, FIELD(checkpoint), NULL, 0},
+    [CLI_RESUME] = {"resume", 0, NULL, "go on from the checkpoint", CLI_VALUE_FLAG, FIELD(resume),
+                    NULL, 0},
+    [CLI_LOG] = {"log", 0, "FILE", "write the log of the run: .csv or .json", CLI_VALUE_TEXT,
+                 FIELD(log), NULL, 0},
+    [CLI_LOG_EVERY] = {"log-every", 0, "K", "log every K-th epoch only (default 1), and the last",
+                       CLI_VALUE_INTEGER, FIELD(log_every), NULL, INT32_MAX},
 };

@@ -90,7 +90,7 @@ static error_t take_option(parser *p, cli_option_id id, const char *text) {
         return finish(p, cli_finish(&(cli_options){0}, NULL, 0));
     if (!store(p->options, &cli_option_table[id], text))
         return finish(p, refuse(p, &cli_option_table[id], text));
-    p->options->given |= (uint64_t)1 << id;
+    p->options->given[id] = 1;
     return 0;
 }
 

@@ -45,6 +45,26 @@ typedef enum cli_option_id {
     CLI_SCALE,
     CLI_OFFSET,
     CLI_SEED,
+    CLI_BLOCKS,
+    CLI_WIDTH,
+    CLI_RANK,
+    CLI_ORDER,
+    CLI_CAUSAL,
+    CLI_VALUE_FORM,
+    CLI_SCALAR,
+    CLI_INITIAL,
+    CLI_RESIDUAL,
+    CLI_OPTIMISER,
+    CLI_LEARNING_RATE,
+    CLI_SCHEDULE,
+    CLI_WEIGHT_DECAY,
+    CLI_EPOCHS,
+    CLI_COLD,
+    CLI_STARTS,
+    CLI_CHECKPOINT,
+    CLI_RESUME,
+    CLI_LOG,
+    CLI_LOG_EVERY,
     CLI_N_OPTIONS
 } cli_option_id;
 
@@ -58,7 +78,7 @@ typedef struct cli_range {
  * library's enumerations. Strings belong to argv. */
 typedef struct cli_options {
     const char *command; /* NULL: the program itself */
-    uint64_t given;      /* bit 1 << id for every option that was given */
+    unsigned char given[CLI_N_OPTIONS];
     int json;
     int quiet;
     int n_arguments;
@@ -79,6 +99,11 @@ typedef struct cli_options {
     cli_range tokens, targets;
     int grid, input_grid;
     double scale, offset;
+    int64_t blocks, width, rank, starts, log_every;
+    int order, causal, value_form, scalar;
+    int optimiser, schedule, cold, resume;
+    double learning_rate, residual;
+    const char *initial, *weight_decay, *epochs, *checkpoint, *log; /* NULL: not given */
 } cli_options;
 
 typedef struct cli_command {
@@ -97,9 +122,12 @@ typedef struct cli_command {
 extern const char *const cli_attention_names[];
 extern const char *const cli_dtype_names[];
 extern const char *const cli_engine_names[];
+extern const char *const cli_order_names[];
+extern const char *const cli_value_form_names[];
+extern const char *const cli_optimiser_names[];
 
 static inline int cli_given(const cli_options *options, cli_option_id id) {
-    return (int)(options->given >> id & 1);
+    return options->given[id];
 }
 
 /* Parse the command's own argv (argv[0] is the command). Returns nonzero if the command

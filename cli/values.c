@@ -31,6 +31,23 @@ int cli_read_real(double *out, const char *text) {
     return !isspace((unsigned char)text[0]) && end != text && *end == '\0' && isfinite(*out);
 }
 
+int cli_read_reals(double *out, int *n, int most, const char *text) {
+    for (*n = 0; *n < most; text++) {
+        char item[64];
+        size_t length = strcspn(text, ",");
+        if (length >= sizeof item)
+            return 0;
+        memcpy(item, text, length);
+        item[length] = '\0';
+        if (!cli_read_real(&out[(*n)++], item))
+            return 0;
+        text += length;
+        if (*text == '\0')
+            return 1;
+    }
+    return 0;
+}
+
 int cli_read_range(cli_range *out, const char *text, int64_t highest) {
     const char *colon = strchr(text, ':');
     if (colon == NULL) {

@@ -16,6 +16,9 @@ int cli_read_seed(uint64_t *out, const char *text);
 /* A finite number, decimal or hexadecimal. */
 int cli_read_real(double *out, const char *text);
 
+/* 1 to `most` finite numbers separated by commas; *n tells how many. */
+int cli_read_reals(double *out, int *n, int most, const char *text);
+
 /* A or A:B with 1 <= A <= B <= highest. */
 int cli_read_range(cli_range *out, const char *text, int64_t highest);
 

@@ -31,9 +31,10 @@ LAW = {
     "io": {"base", "num", "fmt", "core"},
     "engine": {"base", "num", "core"},
     "generate": {"base", "num", "core"},
+    "train": {"base", "num", "core"},
     "certify": {"base", "num", "core"},  # the judge shares nothing with the accused
     "construct": {"base", "num", "core", "engine"},
-    "api": {"base", "num", "fmt", "core", "io", "engine", "generate", "certify", "construct"},
+    "api": {"base", "num", "fmt", "core", "io", "engine", "generate", "train", "certify", "construct"},
 }
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -10,7 +10,7 @@ set -euo pipefail
 
 # A package, or package:command where having the command in PATH is enough.
 build=(build-essential:c++ cmake:cmake ninja-build:ninja pkg-config:pkg-config git:git
-       libopenblas-dev libjansson-dev libzip-dev)
+       libopenblas-dev libjansson-dev libzip-dev liblbfgs-dev)
 test=(libgmp-dev libmpfr-dev libflint-dev libcmocka-dev python3:python3)
 check=(clang-format:clang-format clang-tidy:clang-tidy mandoc:mandoc valgrind:valgrind)
 
@@ -32,7 +32,7 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     for command in cc cmake ninja pkg-config; do
         command -v $command >/dev/null || absent+=("$command")
     done
-    for module in jansson libzip; do
+    for module in jansson libzip liblbfgs; do
         pkg-config --exists $module 2>/dev/null || absent+=("$module")
     done
     [ ${#absent[@]} -eq 0 ] && exit 0

@@ -11,6 +11,7 @@
 #include <exactformer/run.h>
 #include <exactformer/status.h>
 #include <exactformer/trace.h>
+#include <exactformer/train.h>
 
 #ifdef __cplusplus
 extern "C" {
