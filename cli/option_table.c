@@ -8,7 +8,7 @@ const char *const cli_order_names[] = {"ff-sa", "sa-ff", NULL};
 const char *const cli_value_form_names[] = {"full", "low-rank", NULL};
 const char *const cli_optimiser_names[] = {"adam", "adamw", "lbfgs", NULL};
 static const char *const schedule_names[] = {"cosine", "constant", NULL};
-static const char *const construction_names[] = {"pooled", "published", NULL};
+static const char *const construction_names[] = {"pooled", "published", "resnet", NULL};
 static const char *const optimise_names[] = {"depth", "norm", NULL};
 static const char *const norm_names[] = {"plain", "balanced", NULL};
 static const char *const position_names[] = {"append", NULL};
@@ -30,7 +30,7 @@ const cli_option cli_option_table[CLI_N_OPTIONS] = {
                          CLI_VALUE_TEXT, FIELD(output), NULL, 0},
     [CLI_OUTPUT_TRACE] = {"output", 'o', "TRACE", "the file to write (.npz)", CLI_VALUE_TEXT,
                           FIELD(output), NULL, 0},
-    [CLI_CONSTRUCTION] = {"construction", 0, "NAME", "pooled (the default) or published",
+    [CLI_CONSTRUCTION] = {"construction", 0, "NAME", "pooled (the default), published or resnet",
                           CLI_VALUE_CHOICE, FIELD(construction), construction_names, 0},
     [CLI_ATTENTION] = {"attention", 0, "NAME", "hardmax (the default) or softmax", CLI_VALUE_CHOICE,
                        FIELD(attention), cli_attention_names, 0},

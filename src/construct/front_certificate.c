@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "construct/front_bound.h"
-#include "core/model_shape.h"
 
 void xfi_certificate_clear(xfi_certificate *certificate) {
     xf_model_clear(&certificate->blocks);
@@ -31,9 +30,7 @@ xf_status xfi_certify_front(xfi_certificate *out, const xfi_front *front,
     XFI_TRY(xf_model_new(&out->blocks, n_front, problem->data->d, XFI_WIDTH, error));
     out->blocks.dtype = problem->options->dtype;
     int in_range = xfi_front_emit(front, &problem->format, axes, &out->blocks);
-    xf_status status = xfi_model_add_phase(&out->blocks, "fold", n_front - 1, error);
-    if (status == XF_OK)
-        status = xfi_model_add_phase(&out->blocks, "pooling", 1, error);
+    xf_status status = xfi_front_add_phases(&out->blocks, front, error);
     if (status == XF_OK && in_range)
         status = xfi_certify_blocks(&out->groups, &out->blocks, n_front, axes.k1, problem->data,
                                     problem->threads, error);
