@@ -11,6 +11,7 @@ extern const cli_command cli_trace;
 extern const cli_command cli_inspect;
 extern const cli_command cli_export;
 extern const cli_command cli_generate;
+extern const cli_command cli_diagnose;
 extern const cli_command cli_train;
 
 /* What `exactformer` does without a command: --help, --version or a complaint. */

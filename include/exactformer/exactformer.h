@@ -5,6 +5,7 @@
 
 #include <exactformer/build.h>
 #include <exactformer/dataset.h>
+#include <exactformer/diagnose.h>
 #include <exactformer/generate.h>
 #include <exactformer/inspect.h>
 #include <exactformer/model.h>
