@@ -128,8 +128,7 @@ void cli_draw_scaling(FILE *script, const void *diagnosed) {
         fprintf(script, "set xrange [1:10]\nset yrange [1:10]\nplot 1/0 title 'nothing to draw'\n");
         return;
     }
-    if (n == 1)
-        fprintf(script, "set xrange [*:*] noextend\nset offsets 0.2, 0.2, 0.2, 0.2\n");
+    fprintf(script, "set offsets graph 0.1, graph 0.1, graph 0.1, graph 0.1\n");
     fprintf(script, "plot $S using 1:2 with points pt 6 ps 1.2 lw 2 lc rgb '#0072b2' title 'least "
                     "loss', \\\n  $S using 1:3 with points pt 4 ps 1.2 lw 2 lc rgb '#d55e00' title "
                     "'least J'");

@@ -26,6 +26,19 @@ static void measure_array(xf_inspection *out, const xfi_weight_array *array) {
     }
 }
 
+double xf_norm_squared(const xf_model *model, int64_t first, int64_t count) {
+    xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
+    int n_arrays = xfi_model_arrays(model, arrays);
+    double sum = 0.0;
+    for (int a = 0; a < n_arrays; a++) {
+        int64_t size = arrays[a].shape[0] * arrays[a].shape[1];
+        const double *values = arrays[a].values + first * size;
+        for (int64_t i = 0; i < count * size; i++)
+            sum += values[i] * values[i];
+    }
+    return sum;
+}
+
 /* Models without a front end of ours (trained, edited) have no margin; that is no error. */
 static xf_status measure_margin(xf_inspection *out, const xf_model *model, const xf_dataset *data,
                                 xf_error *error) {
