@@ -10,7 +10,7 @@ set -euo pipefail
 
 # A package, or package:command where having the command in PATH is enough.
 build=(build-essential:c++ cmake:cmake ninja-build:ninja pkg-config:pkg-config git:git
-       libopenblas-dev libjansson-dev libzip-dev liblbfgs-dev)
+       gnuplot-nox:gnuplot libopenblas-dev libjansson-dev libzip-dev liblbfgs-dev)
 test=(libgmp-dev libmpfr-dev libflint-dev libcmocka-dev python3:python3)
 check=(clang-format:clang-format clang-tidy:clang-tidy mandoc:mandoc valgrind:valgrind)
 
