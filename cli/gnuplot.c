@@ -17,8 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static int ends_with(const char *path, const char *extension) {
     size_t length = strlen(path), n = strlen(extension);
     return length > n && strcasecmp(path + length - n, extension) == 0;
