@@ -2,8 +2,8 @@
  *
  *     xf_bench DATASET...       CSV on standard output
  *
- * Verification on the dense engine, whose sums are our own loops in index order, is set
- * against the same formula with the sums left to CBLAS, in the same run. A step is
+ * Verification on the sparse engine is set against the dense one, whose sums are our own loops in
+ * index order, and the same formula with the sums left to CBLAS, in the same run. A step is
  * repeated until it has taken BUDGET seconds, at most REPEATS times; the median counts. */
 #include <exactformer/exactformer.h>
 
@@ -54,6 +54,10 @@ static xf_status verify(const subject *s, xf_engine engine, xf_error *error) {
     return status;
 }
 
+static xf_status step_verify_sparse(subject *s, xf_error *error) {
+    return verify(s, XF_ENGINE_SPARSE, error);
+}
+
 static xf_status step_verify_dense(subject *s, xf_error *error) {
     return verify(s, XF_ENGINE_DENSE, error);
 }
@@ -90,6 +94,9 @@ static xf_status bench(const char *path, xf_error *error) {
     xf_status status = xf_dataset_load(&s.data, path, NULL, error);
     if (status == XF_OK) {
         status = measure(&s, "build", step_build, error);
+    }
+    if (status == XF_OK) {
+        status = measure(&s, "verify sparse", step_verify_sparse, error);
     }
     if (status == XF_OK) {
         status = measure(&s, "verify dense", step_verify_dense, error);

@@ -1,26 +1,45 @@
 #!/usr/bin/env python3
-"""Time one training step of the published problem in PyTorch, for comparison with
-`xf_bench train`.
+"""One training step of the published problem: this library against PyTorch, side by side.
 
-    bench/train_torch.py [--threads K] [--steps S] [--loop] [--json]
+    bench/train_torch.py XF_BENCH_TRAIN [--steps S] [--rounds R] [--write bench/training.csv]
 
 One block, attention first, 422 parameters, 10 sequences of 100 tokens in R^16, binary32,
-Adam with coupled weight decay and a cosine schedule: data and initial parameters are those
-of data/tikhonov.npz. The forward pass is vectorised over the sequences; with --loop it goes
-through them one by one, as a script for sequences of different lengths would.
-Needs torch (2.13.0 was used for bench/training.csv).
+Adam with coupled weight decay and a cosine schedule, from data/tikhonov.npz and
+data/tikhonov_initial.safetensors, on one thread. PyTorch runs it vectorised over the
+sequences ("batch") and one sequence at a time ("loop"), as a script for sequences of
+different lengths would. The three take turns; the least time of each counts, as other work on
+the machine can only add. Needs torch:
+
+    python3 -m venv build/venv && build/venv/bin/pip install numpy torch==2.13.0
+    cmake --build build/dev --target xf_bench_train
+    build/venv/bin/python bench/train_torch.py build/dev/xf_bench_train
 """
 
 import argparse
 import json
 import pathlib
+import struct
+import subprocess
 import time
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "tikhonov.npz"
+DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
+
+
+def read_model(path):
+    """The tensors of a .safetensors file by name, of the one block that the file has."""
+    raw = path.read_bytes()
+    (size,) = struct.unpack("<Q", raw[:8])
+    header = json.loads(raw[8:8 + size])
+    header.pop("__metadata__")
+    tensors = {}
+    for name, entry in header.items():
+        first, last = (8 + size + offset for offset in entry["data_offsets"])
+        tensors[name] = np.frombuffer(raw[first:last], "<f4").reshape(entry["shape"])[0].copy()
+    return tensors
 
 
 class Block(torch.nn.Module):
@@ -28,8 +47,11 @@ class Block(torch.nn.Module):
 
     def __init__(self, start):
         super().__init__()
-        for name in ("rho", "Q", "K", "V", "eta", "W", "U", "b"):
-            setattr(self, name, torch.nn.Parameter(torch.tensor(start[f"init_{name}"])))
+        tensors = {"rho": start["sa.rho"], "Q": start["sa.A.right"][None],
+                   "K": start["sa.A.left"][None], "V": start["sa.V.full"], "eta": start["ff.eta"],
+                   "W": start["ff.W"], "U": start["ff.U"], "b": start["ff.b"]}
+        for name, value in tensors.items():
+            setattr(self, name, torch.nn.Parameter(torch.tensor(value)))
 
     def forward(self, x):
         """x [..., n, d]"""
@@ -48,13 +70,13 @@ def loss_loop(model, x, y):
     return torch.stack(terms).mean()
 
 
-def run(loss_of, data, steps, weight_decay):
-    """Losses before each step, and the seconds that all of them took."""
+def run_torch(loss_of, steps):
+    """Microseconds a step."""
+    data = np.load(DATA / "tikhonov.npz")
     x, y = torch.tensor(data["x"]), torch.tensor(data["y"])
-    model = Block(data)
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, weight_decay=weight_decay)
+    model = Block(read_model(DATA / "tikhonov_initial.safetensors"))
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, T_max=steps)
-    losses = []
     start = time.perf_counter()
     for _ in range(steps):
         optimiser.zero_grad()
@@ -62,29 +84,40 @@ def run(loss_of, data, steps, weight_decay):
         loss.backward()
         optimiser.step()
         schedule.step()
-        losses.append(loss.item())
-    return losses, time.perf_counter() - start
+        loss.item()
+    return 1e6 * (time.perf_counter() - start) / steps
+
+
+def run_ours(program, steps):
+    files = [str(DATA / "tikhonov.npz"), str(DATA / "tikhonov_initial.safetensors")]
+    return float(subprocess.run([program, *files, str(steps)], check=True, text=True,
+                                capture_output=True).stdout)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--loop", action="store_true", help="one sequence at a time")
-    parser.add_argument("--json", action="store_true")
+    parser = argparse.ArgumentParser(description="One training step against PyTorch.")
+    parser.add_argument("program", help="xf_bench_train")
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--write", metavar="FILE.csv")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    data = np.load(DATA)
-    loss_of = loss_loop if options.loop else loss_vectorised
-    best = min(run(loss_of, data, options.steps, 1e-4)[1] for _ in range(options.repeats))
-    micros = 1e6 * best / options.steps
-    if options.json:
-        print(json.dumps({"torch": torch.__version__, "threads": options.threads,
-                          "loop": options.loop, "microseconds": micros}))
-    else:
-        form = "one sequence at a time" if options.loop else "vectorised"
-        print(f"torch {torch.__version__}, {options.threads} threads, {form}: {micros:.1f} us a step")
+    torch.set_num_threads(1)
+    contestants = {"exactformer": lambda: run_ours(options.program, 10 * options.steps),
+                   "torch batch": lambda: run_torch(loss_vectorised, options.steps),
+                   "torch loop": lambda: run_torch(loss_loop, options.steps)}
+    times = {name: [] for name in contestants}
+    for _ in range(options.rounds):
+        for name, contestant in contestants.items():
+            times[name].append(contestant())
+    lines = [f"# torch {torch.__version__}, one thread, binary32, microseconds a step, "
+             f"{options.rounds} rounds in turn", "program,least,median,least_over_ours"]
+    ours = min(times["exactformer"])
+    for name, values in times.items():
+        lines.append(f"{name},{min(values):.1f},{sorted(values)[len(values) // 2]:.1f},"
+                     f"{min(values) / ours:.1f}")
+    print("\n".join(lines))
+    if options.write:
+        pathlib.Path(options.write).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,11 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const cli_option_id option_ids[] = {
-    CLI_OUTPUT_MODEL, CLI_CONSTRUCTION, CLI_FRONT,     CLI_WRITER,
-    CLI_OPTIMISE,     CLI_NORM,         CLI_ATTENTION, CLI_TAU,
-    CLI_DTYPE,        CLI_BUILD_SEED,   CLI_THREADS,   CLI_APPEND_POSITIONS,
-    CLI_JSON,         CLI_QUIET,        CLI_HELP,      CLI_NONE};
+static const cli_option_id option_ids[] = {CLI_OUTPUT_MODEL, CLI_CONSTRUCTION, CLI_FRONT,
+                                           CLI_WRITER,       CLI_OPTIMISE,     CLI_NORM,
+                                           CLI_ATTENTION,    CLI_TAU,          CLI_DTYPE,
+                                           CLI_BUILD_SEED,   CLI_THREADS,      CLI_APPEND_POSITIONS,
+                                           CLI_LAYOUT,       CLI_JSON,         CLI_QUIET,
+                                           CLI_HELP,         CLI_NONE};
 
 static void print_report(const cli_options *options, const xf_model *model,
                          const xf_build_report *report) {

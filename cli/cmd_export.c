@@ -1,10 +1,10 @@
-/* exactformer export: a model in the interchange layout. */
+/* exactformer export: a model in the interchange layout, or in the compact one. */
 #include "commands.h"
 #include "files.h"
 #include "output.h"
 
-static const cli_option_id option_ids[] = {CLI_OUTPUT_MODEL, CLI_JSON, CLI_QUIET, CLI_HELP,
-                                           CLI_NONE};
+static const cli_option_id option_ids[] = {CLI_OUTPUT_MODEL, CLI_LAYOUT, CLI_JSON,
+                                           CLI_QUIET,        CLI_HELP,   CLI_NONE};
 
 static int report(const xf_model *model, const cli_options *options) {
     cli_line(options, "blocks", "%lld", (long long)model->n_blocks);
@@ -33,10 +33,11 @@ static int run(const cli_options *options) {
 
 const cli_command cli_export = {
     .name = "export",
-    .summary = "write a model in the interchange layout",
+    .summary = "write a model in another layout",
     .usage = "MODEL -o FILE",
-    .description = "Read MODEL, check it, and write it in the interchange layout, which any "
-                   "safetensors library reads.",
+    .description = "Read MODEL, in whichever layout, check it, and write it in the interchange "
+                   "layout, which any safetensors library reads, or with --layout compact "
+                   "without its zeros.",
     .option_ids = option_ids,
     .n_required = 1,
     .n_allowed = 1,

@@ -75,6 +75,8 @@ static int check_usage(const cli_options *o) {
         return cli_usage(o, "L-BFGS has no learning rate and no schedule");
     if (o->resume && o->checkpoint == NULL)
         return cli_usage(o, "--resume needs --checkpoint FILE");
+    if (o->initial != NULL && o->output != NULL && strcmp(o->output, o->initial) == 0)
+        return cli_usage(o, "%s: the output would overwrite an input", o->output);
     if (o->log != NULL && !has_extension(o->log, ".csv") && !has_extension(o->log, ".json"))
         return cli_usage(o, "--log '%s': a log is a file .csv or .json", o->log);
     int status = cli_check_output(o);

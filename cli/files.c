@@ -69,7 +69,7 @@ int cli_save_model(const xf_model *model, const cli_options *options) {
     xf_error error;
     sigset_t old;
     cli_signals_hold(&old);
-    xf_status status = xf_model_save(model, options->output, &error);
+    xf_status status = xf_model_save_as(model, options->output, (xf_layout)options->layout, &error);
     cli_signals_release(&old);
     return status == XF_OK ? 0 : cli_fail(options, NULL, &error);
 }

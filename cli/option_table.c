@@ -3,7 +3,8 @@
 
 const char *const cli_attention_names[] = {"hardmax", "softmax", NULL};
 const char *const cli_dtype_names[] = {"f64", "f32", NULL};
-const char *const cli_engine_names[] = {"dense", "blas", NULL};
+const char *const cli_engine_names[] = {"sparse", "dense", "blas", NULL};
+static const char *const layout_names[] = {"dense", "compact", NULL};
 const char *const cli_order_names[] = {"ff-sa", "sa-ff", NULL};
 const char *const cli_value_form_names[] = {"full", "low-rank", NULL};
 const char *const cli_optimiser_names[] = {"adam", "adamw", "lbfgs", NULL};
@@ -65,9 +66,14 @@ const cli_option cli_option_table[CLI_N_OPTIONS] = {
     [CLI_APPEND_POSITIONS] = {"positions", 0, "append",
                               "append a coordinate that holds a token's place in its sequence",
                               CLI_VALUE_CHOICE, FIELD(append_positions), position_names, 0},
-    [CLI_ENGINE] = {"engine", 0, "NAME",
-                    "dense (the default, defines the bits) or blas (sums by CBLAS)",
-                    CLI_VALUE_CHOICE, FIELD(engine), cli_engine_names, 0},
+    [CLI_LAYOUT] = {"layout", 0, "NAME",
+                    "dense (the default: the interchange layout) or compact (no zeros stored)",
+                    CLI_VALUE_CHOICE, FIELD(layout), layout_names, 0},
+    [CLI_ENGINE] =
+        {"engine", 0, "NAME",
+         "sparse (the default: the bits of dense, fast), dense (defines the bits) or blas "
+         "(sums by CBLAS)",
+         CLI_VALUE_CHOICE, FIELD(engine), cli_engine_names, 0},
     [CLI_DISTINCT] = {"distinct", 0, NULL,
                       "each output set without repetitions, in order of first appearance",
                       CLI_VALUE_FLAG, FIELD(distinct), NULL, 0},

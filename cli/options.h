@@ -29,6 +29,7 @@ typedef enum cli_option_id {
     CLI_BUILD_SEED,
     CLI_THREADS,
     CLI_APPEND_POSITIONS,
+    CLI_LAYOUT,
     CLI_ENGINE,
     CLI_DISTINCT,
     CLI_STRIP_POSITIONS,
@@ -88,7 +89,7 @@ typedef struct cli_options {
     int n_arguments;
     const char *arguments[CLI_MAX_ARGUMENTS];
     const char *output;
-    int construction, attention, dtype, engine, append_positions;
+    int construction, attention, dtype, engine, layout, append_positions;
     int optimise, balanced;
     const char *front, *writer; /* NULL: the library chooses */
     double tau;

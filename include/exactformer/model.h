@@ -92,11 +92,19 @@ XF_API xf_status xf_model_new(xf_model *out, int64_t n_blocks, int64_t d, int64_
  * covering [0, L), temperatures. Errors: XF_ERR_DATA. */
 XF_API xf_status xf_model_check(const xf_model *model, xf_error *error);
 
-/* Read or write the interchange layout (.safetensors). Load checks as above; unknown
- * tensors are ignored. Save is atomic: complete or not at all.
+/* How a model lies in a file: dense is the interchange layout, which any safetensors
+ * library reads; compact leaves out the zeros (docs/compact.md). */
+typedef enum xf_layout { XF_LAYOUT_DENSE = 0, XF_LAYOUT_COMPACT = 1 } xf_layout;
+
+/* Read a model of either layout (.safetensors), or write the interchange layout. Load
+ * checks as above; unknown tensors are ignored. Save is atomic: complete or not at all.
  * Errors: XF_ERR_IO, XF_ERR_DATA, XF_ERR_MEMORY. */
 XF_API xf_status xf_model_load(xf_model *out, const char *path, xf_error *error);
 XF_API xf_status xf_model_save(const xf_model *model, const char *path, xf_error *error);
+
+/* Save in the layout asked for. Errors: also XF_ERR_ARGUMENT. */
+XF_API xf_status xf_model_save_as(const xf_model *model, const char *path, xf_layout layout,
+                                  xf_error *error);
 
 /* The bound of the paper for N sequences and M targets: 2M + 2N + 1 blocks for
  * hardmax, 2M + 3N for softmax (arXiv:2502.02270, Theorems 1 and 2). */

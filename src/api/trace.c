@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/evaluate.h"
 
 #include <stddef.h>
 #include <stdio.h>

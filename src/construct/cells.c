@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/rng.h"
+#include "construct/cell_pairs.h"
 #include "construct/cell_table.h"
 #include "construct/front_bound.h"
 #include "construct/front_certificate.h"
@@ -32,10 +33,11 @@ typedef struct cell_hunt {
     const xfi_problem *problem;
     xfi_candidate *candidates; /* fronts with sigma 1 */
     int n_candidates;
-    double **t;          /* [n_candidates][T]; NULL: this front is out of range */
-    double *low, *high;  /* [n_candidates] range of t */
-    double *error_bound; /* [n_candidates] largest E */
-    int64_t *scratch;    /* [T] */
+    double **t;            /* [n_candidates][T]; NULL: this front is out of range */
+    double *low, *high;    /* [n_candidates] range of t */
+    double *error_bound;   /* [n_candidates] largest E */
+    xfi_cell_pairs *pairs; /* [n_candidates] */
+    int64_t *scratch;      /* [T] */
     xfi_cell_table table;
 } cell_hunt;
 
@@ -101,6 +103,8 @@ static int evaluate_trial(cell_hunt *hunt, cell_trial *trial, double least) {
     const double *t = hunt->t[trial->candidate];
     double bound = trial->sigma * hunt->error_bound[trial->candidate];
     trial->distance = 1.0;
+    if (xfi_cell_pairs_clash(&hunt->pairs[trial->candidate], trial->sigma, trial->shift))
+        return 0;
     xfi_cell_table_reset(&hunt->table);
     for (int64_t j = 0; j < data->n_sequences; j++) {
         int64_t distinct = 0, m = data->y_offsets[j + 1] - data->y_offsets[j], previous = -1;
@@ -225,6 +229,7 @@ static void hunt_clear(cell_hunt *hunt) {
     xfi_free(hunt->low);
     xfi_free(hunt->high);
     xfi_free(hunt->error_bound);
+    xfi_free(hunt->pairs);
     xfi_free(hunt->scratch);
     xfi_cell_table_clear(&hunt->table);
 }
@@ -259,6 +264,15 @@ static xf_status measure_candidates(cell_hunt *hunt, double *E, xf_error *error)
     return XF_OK;
 }
 
+static xf_status find_pairs(cell_hunt *hunt, xf_error *error) {
+    int ok = 1;
+#pragma omp parallel for schedule(dynamic) num_threads(hunt->problem->threads) reduction(&& : ok)
+    for (int c = 0; c < hunt->n_candidates; c++)
+        if (hunt->t[c] != NULL)
+            ok = xfi_cell_pairs_find(&hunt->pairs[c], hunt->t[c], hunt->problem->data) && ok;
+    return ok ? XF_OK : xfi_fail_memory(error);
+}
+
 static xf_status hunt_init(cell_hunt *hunt, double *E, const xfi_search *search, xf_error *error) {
     *hunt = (cell_hunt){.problem = search->problem};
     hunt->candidates = xfi_calloc(XFI_CANDIDATES, sizeof *hunt->candidates);
@@ -270,11 +284,13 @@ static xf_status hunt_init(cell_hunt *hunt, double *E, const xfi_search *search,
     hunt->low = xfi_calloc(n, sizeof(double));
     hunt->high = xfi_calloc(n, sizeof(double));
     hunt->error_bound = xfi_calloc(n, sizeof(double));
+    hunt->pairs = xfi_calloc(n, sizeof *hunt->pairs);
     hunt->scratch = xfi_calloc(n_tokens, sizeof(int64_t));
-    if (!hunt->t || !hunt->low || !hunt->high || !hunt->error_bound || !hunt->scratch ||
-        !xfi_cell_table_init(&hunt->table, n_tokens))
+    if (!hunt->t || !hunt->low || !hunt->high || !hunt->error_bound || !hunt->pairs ||
+        !hunt->scratch || !xfi_cell_table_init(&hunt->table, n_tokens))
         return xfi_fail_memory(error);
-    return measure_candidates(hunt, E, error);
+    XFI_TRY(measure_candidates(hunt, E, error));
+    return find_pairs(hunt, error);
 }
 
 static int least_b(const xfi_problem *problem, int b_min) {

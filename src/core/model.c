@@ -109,3 +109,7 @@ int xfi_model_arrays(const xf_model *model, xfi_weight_array arrays[XFI_N_WEIGHT
             arrays[count++] = all[i];
     return count;
 }
+
+int xfi_array_is_optional(const xfi_weight_array *array) {
+    return strcmp(array->name, "sa.A.full") == 0 || strcmp(array->name, "sa.V.full") == 0;
+}

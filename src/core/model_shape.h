@@ -19,6 +19,9 @@ typedef struct xfi_weight_array {
  * The order is that of the interchange layout. */
 int xfi_model_arrays(const xf_model *model, xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS]);
 
+/* Is it an array that a model may lack: a full matrix? */
+int xfi_array_is_optional(const xfi_weight_array *array);
+
 /* Append a phase of `count` blocks after those already named; nothing if count is 0. */
 xf_status xfi_model_add_phase(xf_model *model, const char *name, int64_t count, xf_error *error);
 

@@ -2,13 +2,11 @@
 #ifndef XFI_ENGINE_EVALUATE_H
 #define XFI_ENGINE_EVALUATE_H
 
-#include <exactformer/run.h>
+#include "engine/prepared.h"
 
-/* xf_run without its checks of arguments: the model and the data have the same d, and the
- * model passed xf_model_check. out [T][d] must not overlap the input. The result does not
- * depend on options->threads. `options` may be NULL.
- * Errors: as xf_run. */
-xf_status xfi_evaluate(double *out, const xf_model *model, const xf_dataset *input,
-                       const xf_run_options *options, xf_error *error);
+/* T(X_j) for every sequence: the model and the data have the same d. out [T][d] must not overlap
+ * the input. The result does not depend on the number of threads. One run at a time for each
+ * prepared model. Errors: as xf_runner_run. */
+xf_status xfi_evaluate(double *out, xfi_prepared *model, const xf_dataset *input, xf_error *error);
 
 #endif

@@ -20,10 +20,12 @@ static int low_rank_is_zero(const xf_low_rank *matrix, int64_t block, int64_t d)
            (matrix->full == NULL || all_zero(matrix->full + block * d * d, d * d));
 }
 
-static int find_zeros(xfi_weights *out, const xf_model *model) {
+static int find_zeros(xfi_weights *out, const xf_model *model, int threads) {
+    enum { MANY_BLOCKS = 256 };
     out->zero = xfi_calloc(model->n_blocks, 1);
     if (out->zero == NULL)
         return 0;
+#pragma omp parallel for schedule(static) num_threads(threads) if (model->n_blocks > MANY_BLOCKS)
     for (int64_t i = 0; i < model->n_blocks; i++) {
         int zero_a = low_rank_is_zero(&model->sa_A, i, model->d);
         int zero_v = low_rank_is_zero(&model->sa_V, i, model->d);
@@ -82,13 +84,13 @@ static int narrow_all(xfi_weights *out, const xf_model *model) {
     return 1;
 }
 
-xf_status xfi_weights_new(xfi_weights *out, const xf_model *model, xf_error *error) {
+xf_status xfi_weights_new(xfi_weights *out, const xf_model *model, int threads, xf_error *error) {
     *out = (xfi_weights){.n_blocks = model->n_blocks,
                          .d = model->d,
                          .width = model->width,
                          .dtype = model->dtype,
                          .order = model->order};
-    int ok = find_zeros(out, model);
+    int ok = find_zeros(out, model, threads);
     if (ok && model->dtype == XF_F32)
         ok = narrow_all(out, model);
     else if (ok)

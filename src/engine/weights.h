@@ -33,8 +33,9 @@ typedef struct xfi_weights {
     float *narrowed;     /* owned: all weights as float, or NULL */
 } xfi_weights;
 
-/* Make the view; release with xfi_weights_clear. Errors: XF_ERR_MEMORY (nothing to clear). */
-xf_status xfi_weights_new(xfi_weights *out, const xf_model *model, xf_error *error);
+/* Make the view; release with xfi_weights_clear. Cost: one pass over A and V, shared by `threads`.
+ * Errors: XF_ERR_MEMORY (nothing to clear). */
+xf_status xfi_weights_new(xfi_weights *out, const xf_model *model, int threads, xf_error *error);
 
 void xfi_weights_clear(xfi_weights *weights);
 

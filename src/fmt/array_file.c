@@ -138,6 +138,23 @@ xf_status xfi_array_read_doubles(double *out, xfi_array_file *file, const xfi_ar
     return file->ops->finish(file, error);
 }
 
+xf_status xfi_array_scatter_doubles(double *out, const int64_t *places, xfi_array_file *file,
+                                    const xfi_array_entry *entry, xf_error *error) {
+    unsigned char bytes[8 * CHUNK];
+    double values[CHUNK];
+    int size = xfi_element_size(entry->element);
+    XFI_TRY(xfi_array_require(entry, 0, error));
+    XFI_TRY(file->ops->start(file, entry, error));
+    for (int64_t first = 0; first < entry->count; first += CHUNK) {
+        int64_t left = entry->count - first, n = left < CHUNK ? left : CHUNK;
+        XFI_TRY(file->ops->read(file, bytes, (size_t)(n * size), error));
+        xfi_elements_to_double(values, bytes, n, entry->element, entry->big_endian);
+        for (int64_t i = 0; i < n; i++)
+            out[places[first + i]] = values[i];
+    }
+    return file->ops->finish(file, error);
+}
+
 xf_status xfi_array_read_integers(int64_t *out, xfi_array_file *file, const xfi_array_entry *entry,
                                   xf_error *error) {
     XFI_TRY(xfi_array_require(entry, 1, error));

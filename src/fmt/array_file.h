@@ -62,6 +62,11 @@ xf_status xfi_array_require(const xfi_array_entry *entry, int integers, xf_error
 xf_status xfi_array_read_doubles(double *out, xfi_array_file *file, const xfi_array_entry *entry,
                                  int64_t *bad, xf_error *error);
 
+/* Put element i of a float array of one dimension to out[places[i]].
+ * Numeric class: exact. Errors: XF_ERR_DATA, XF_ERR_IO. */
+xf_status xfi_array_scatter_doubles(double *out, const int64_t *places, xfi_array_file *file,
+                                    const xfi_array_entry *entry, xf_error *error);
+
 /* Read an integer array to out [count]; at most one dimension.
  * Errors: XF_ERR_DATA (also a value beyond int64), XF_ERR_IO. */
 xf_status xfi_array_read_integers(int64_t *out, xfi_array_file *file, const xfi_array_entry *entry,

@@ -23,7 +23,8 @@ void xfi_array_out_store(unsigned char *bytes, const xfi_array_out *array, int64
         memcpy(bytes, (const char *)array->values + 16 * first, (size_t)count * 16);
         return;
     }
-    if (array->element != XFI_ELEMENT_F32 && xfi_little_endian()) {
+    int size = xfi_element_size(array->element);
+    if (size == 8 && xfi_little_endian()) {
         memcpy(bytes, doubles + first, (size_t)count * 8);
         return;
     }
@@ -33,7 +34,7 @@ void xfi_array_out_store(unsigned char *bytes, const xfi_array_out *array, int64
         else if (array->element == XFI_ELEMENT_F64)
             xfi_store_le(bytes + 8 * i, xfi_bits_of_double(doubles[first + i]), 8);
         else
-            xfi_store_le(bytes + 8 * i, (uint64_t)integers[first + i], 8);
+            xfi_store_le(bytes + size * i, (uint64_t)integers[first + i], size);
     }
 }
 

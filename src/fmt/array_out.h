@@ -9,8 +9,8 @@ enum { XFI_OUT_MAX_DIMS = 4, XFI_OUT_CHUNK = 1024, XFI_OUT_MAX_ELEMENT = 16 };
 
 typedef struct xfi_array_out {
     const char *name;
-    xfi_element element; /* F64 or F32 (from double), I64 (from int64_t), in .npz also S16 (from
-                            char[16]) */
+    xfi_element element; /* F64 or F32 (from double), I64, U32, U16 or U8 (from int64_t), in .npz
+                            only F64, F32, I64 and S16 (from char[16]) */
     int n_dims;
     int64_t shape[XFI_OUT_MAX_DIMS];
     const void *values; /* [shape], borrowed */

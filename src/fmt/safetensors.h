@@ -15,6 +15,9 @@ xf_status xfi_safetensors_open(xfi_array_file *out, const char *path, xf_error *
  * xfi_safetensors_open opened. */
 const char *xfi_safetensors_metadata(const xfi_array_file *file, const char *key);
 
+/* Bytes of all tensors together. Likewise. */
+int64_t xfi_safetensors_size(const xfi_array_file *file);
+
 /* Write a file with the arrays in the given order. `metadata` is the text of a JSON
  * object of strings, or NULL. The data start at a multiple of 8; the same arguments give the same
  * bytes. Errors: XF_ERR_IO, XF_ERR_MEMORY; nothing is committed. */

@@ -260,3 +260,8 @@ const char *xfi_safetensors_metadata(const xfi_array_file *file, const char *key
     const safetensors_state *state = file->state;
     return json_string_value(json_object_get(json_object_get(state->header, "__metadata__"), key));
 }
+
+int64_t xfi_safetensors_size(const xfi_array_file *file) {
+    const safetensors_state *state = file->state;
+    return state->data_size;
+}

@@ -5,7 +5,20 @@
 #include "base/error.h"
 
 static const char *dtype_name(xfi_element element) {
-    return element == XFI_ELEMENT_F64 ? "F64" : element == XFI_ELEMENT_F32 ? "F32" : "I64";
+    switch (element) {
+    case XFI_ELEMENT_F64:
+        return "F64";
+    case XFI_ELEMENT_F32:
+        return "F32";
+    case XFI_ELEMENT_U32:
+        return "U32";
+    case XFI_ELEMENT_U16:
+        return "U16";
+    case XFI_ELEMENT_U8:
+        return "U8";
+    default:
+        return "I64";
+    }
 }
 
 /* "name":{"dtype":...,"shape":[...],"data_offsets":[...]} */

@@ -1,20 +1,24 @@
-/* Models in the interchange layout. */
+/* Models in files, in either layout. */
 #include <exactformer/model.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "core/model_shape.h"
 #include "fmt/safetensors.h"
+#include "io/model_compact.h"
 #include "io/model_config.h"
 
 #include <string.h>
 
-static const char FORMAT[] = "exactformer", VERSION[] = "1";
+static const char FORMAT[] = "exactformer", VERSION[] = "1", COMPACT[] = "compact";
 
-static void add_metadata(xfi_text *metadata, const xf_model *model) {
+static void add_metadata(xfi_text *metadata, const xf_model *model, xf_layout layout) {
     xfi_text config = {0};
     xfi_model_config_add(&config, model);
-    xfi_text_add(metadata, "{\"format\":\"%s\",\"version\":\"%s\",\"config\":", FORMAT, VERSION);
+    xfi_text_add(metadata, "{\"format\":\"%s\",\"version\":\"%s\",", FORMAT, VERSION);
+    if (layout == XF_LAYOUT_COMPACT)
+        xfi_text_add(metadata, "\"layout\":\"%s\",", COMPACT);
+    xfi_text_add(metadata, "\"config\":");
     if (config.failed)
         metadata->failed = 1;
     else
@@ -35,35 +39,55 @@ static int list_tensors(xfi_array_out tensors[XFI_N_WEIGHT_ARRAYS], const xf_mod
     return n;
 }
 
-static xf_status write_model(xfi_atomic_file *file, const xf_model *model, xf_error *error) {
-    xfi_array_out tensors[XFI_N_WEIGHT_ARRAYS];
+static xf_status write_tensors(xfi_atomic_file *file, const xf_model *model, xf_layout layout,
+                               const xfi_array_out *tensors, int n, xf_error *error) {
     xfi_text metadata = {0};
-    int n = list_tensors(tensors, model);
-    add_metadata(&metadata, model);
+    add_metadata(&metadata, model, layout);
     xf_status status = xfi_safetensors_write(file, &metadata, tensors, n, error);
     xfi_text_clear(&metadata);
     return status;
 }
 
-static xf_status save(const xf_model *model, const char *path, xf_error *error) {
+static xf_status write_model(xfi_atomic_file *file, const xf_model *model, xf_layout layout,
+                             xf_error *error) {
+    if (layout == XF_LAYOUT_DENSE) {
+        xfi_array_out tensors[XFI_N_WEIGHT_ARRAYS];
+        int n = list_tensors(tensors, model);
+        return write_tensors(file, model, layout, tensors, n, error);
+    }
+    xfi_compact compact;
+    XFI_TRY(xfi_compact_make(&compact, model, error));
+    xf_status status = write_tensors(file, model, layout, compact.tensors, compact.n, error);
+    xfi_compact_clear(&compact);
+    return status;
+}
+
+static xf_status save(const xf_model *model, const char *path, xf_layout layout, xf_error *error) {
     xfi_atomic_file file;
+    if (layout != XF_LAYOUT_DENSE && layout != XF_LAYOUT_COMPACT)
+        return xfi_fail(error, XF_ERR_ARGUMENT, "unknown layout %d", (int)layout);
     XFI_TRY(xf_model_check(model, error));
     XFI_TRY(xfi_atomic_open(&file, path, error));
-    xf_status status = write_model(&file, model, error);
+    xf_status status = write_model(&file, model, layout, error);
     if (status == XF_OK)
         return xfi_atomic_commit(&file, error);
     xfi_atomic_discard(&file);
     return status;
 }
 
-xf_status xf_model_save(const xf_model *model, const char *path, xf_error *error) {
-    xf_status status = save(model, path, error);
+xf_status xf_model_save_as(const xf_model *model, const char *path, xf_layout layout,
+                           xf_error *error) {
+    xf_status status = save(model, path, layout, error);
     if (status != XF_OK)
         xfi_error_prefix_path(error, path);
     return status;
 }
 
-static xf_status check_format(const xfi_array_file *file, xf_error *error) {
+xf_status xf_model_save(const xf_model *model, const char *path, xf_error *error) {
+    return xf_model_save_as(model, path, XF_LAYOUT_DENSE, error);
+}
+
+static xf_status check_format(xf_layout *layout, const xfi_array_file *file, xf_error *error) {
     const char *format = xfi_safetensors_metadata(file, "format");
     const char *version = xfi_safetensors_metadata(file, "version");
     if (format == NULL || strcmp(format, FORMAT) != 0)
@@ -75,6 +99,10 @@ static xf_status check_format(const xfi_array_file *file, xf_error *error) {
                         VERSION);
     if (xfi_safetensors_metadata(file, "config") == NULL)
         return xfi_fail(error, XF_ERR_DATA, "__metadata__ has no config");
+    const char *name = xfi_safetensors_metadata(file, "layout");
+    *layout = name != NULL && strcmp(name, COMPACT) == 0 ? XF_LAYOUT_COMPACT : XF_LAYOUT_DENSE;
+    if (name != NULL && *layout == XF_LAYOUT_DENSE && strcmp(name, "dense") != 0)
+        return xfi_fail(error, XF_ERR_DATA, "the layout is neither \"dense\" nor \"compact\"");
     return XF_OK;
 }
 
@@ -111,28 +139,37 @@ static int expected_arrays(xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS], const x
     return xfi_model_arrays(&shape, arrays);
 }
 
-static int is_optional(const char *name) {
-    return strcmp(name, "sa.A.full") == 0 || strcmp(name, "sa.V.full") == 0;
-}
-
-/* Compare every tensor with the config before anything of that size is allocated. */
-static xf_status check_tensors(xfi_array_file *file, const xf_model *config, int has_full[2],
-                               xf_error *error) {
-    xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
-    int n = expected_arrays(arrays, config);
-    for (int i = 0; i < n; i++) {
-        xfi_array_entry *entry = NULL;
-        XFI_TRY(find_tensor(&entry, file, config, &arrays[i], error));
-        if (entry == NULL && !is_optional(arrays[i].name))
-            return xfi_fail(error, XF_ERR_DATA, "there is no tensor '%s'", arrays[i].name);
-        if (is_optional(arrays[i].name))
-            has_full[arrays[i].name[3] == 'V'] = entry != NULL;
-    }
+/* Compare one array with the config; *present tells whether it is there. */
+static xf_status check_array(int *present, xfi_array_file *file, const xf_model *config,
+                             const xfi_weight_array *array, xf_layout layout, xf_error *error) {
+    xfi_array_entry *entry = NULL;
+    if (layout == XF_LAYOUT_COMPACT && !xfi_compact_is_whole(array->name))
+        return xfi_compact_check(present, file, array->name, config->dtype, error);
+    XFI_TRY(find_tensor(&entry, file, config, array, error));
+    *present = entry != NULL;
+    if (entry == NULL && !xfi_array_is_optional(array))
+        return xfi_fail(error, XF_ERR_DATA, "there is no tensor '%s'", array->name);
     return XF_OK;
 }
 
+/* Compare every array with the config before anything of that size is allocated. present [n]. */
+static xf_status check_tensors(xfi_array_file *file, const xf_model *config, int *present,
+                               xf_layout layout, xf_error *error) {
+    xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
+    int n = expected_arrays(arrays, config), n_needed = 0;
+    for (int i = 0; i < n; i++) {
+        XFI_TRY(check_array(&present[i], file, config, &arrays[i], layout, error));
+        if (present[i] || !xfi_array_is_optional(&arrays[i]))
+            arrays[n_needed++] = arrays[i];
+    }
+    if (layout == XF_LAYOUT_DENSE)
+        return XF_OK;
+    return xfi_compact_check_size(arrays, n_needed, xfi_safetensors_size(file), error);
+}
+
 /* Allocate the weights and move over what the config said. */
-static xf_status allocate(xf_model *out, xf_model *config, const int has_full[2], xf_error *error) {
+static xf_status allocate(xf_model *out, xf_model *config, const int *present, xf_error *error) {
+    enum { A_FULL = XFI_N_WEIGHT_ARRAYS - 2, V_FULL = XFI_N_WEIGHT_ARRAYS - 1 };
     int64_t n = config->n_blocks, d = config->d;
     if (n < 1 || d < 1)
         return xfi_fail(error, XF_ERR_DATA, "a model needs at least one block and one dimension");
@@ -147,35 +184,49 @@ static xf_status allocate(xf_model *out, xf_model *config, const int has_full[2]
     out->sa_rho = weights.sa_rho;
     out->sa_A = weights.sa_A;
     out->sa_V = weights.sa_V;
-    if (has_full[0])
+    if (present[A_FULL])
         out->sa_A.full = xfi_calloc2(n, d * d, sizeof(double));
-    if (has_full[1])
+    if (present[V_FULL])
         out->sa_V.full = xfi_calloc2(n, d * d, sizeof(double));
-    if ((has_full[0] && out->sa_A.full == NULL) || (has_full[1] && out->sa_V.full == NULL))
+    if ((present[A_FULL] && out->sa_A.full == NULL) || (present[V_FULL] && out->sa_V.full == NULL))
         return xfi_fail_memory(error);
     return XF_OK;
 }
 
-static xf_status read_weights(xf_model *out, xfi_array_file *file, xf_error *error) {
+static xf_status read_array(const xfi_weight_array *array, xfi_array_file *file, xf_layout layout,
+                            xf_error *error) {
+    xfi_array_entry *entry = NULL;
+    int64_t bad = -1;
+    if (layout == XF_LAYOUT_COMPACT && !xfi_compact_is_whole(array->name))
+        return xfi_compact_read(array, file, error);
+    XFI_TRY(xfi_array_find(&entry, file, array->name, error));
+    return xfi_array_read_doubles(array->values, file, entry, &bad, error);
+}
+
+/* Arrays that a compact file lacks are 0, as they are now. */
+static xf_status read_weights(xf_model *out, xfi_array_file *file, xf_layout layout,
+                              xf_error *error) {
     xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
     int n = xfi_model_arrays(out, arrays);
     for (int i = 0; i < n; i++) {
-        xfi_array_entry *entry = NULL;
-        int64_t bad = -1;
-        XFI_TRY(xfi_array_find(&entry, file, arrays[i].name, error));
-        XFI_TRY(xfi_array_read_doubles(arrays[i].values, file, entry, &bad, error));
+        int present = 1;
+        if (layout == XF_LAYOUT_COMPACT)
+            XFI_TRY(check_array(&present, file, out, &arrays[i], layout, error));
+        if (present)
+            XFI_TRY(read_array(&arrays[i], file, layout, error));
     }
     return XF_OK;
 }
 
 static xf_status read_model(xf_model *out, xf_model *config, xfi_array_file *file,
                             xf_error *error) {
-    int has_full[2] = {0, 0};
-    XFI_TRY(check_format(file, error));
+    int present[XFI_N_WEIGHT_ARRAYS] = {0};
+    xf_layout layout;
+    XFI_TRY(check_format(&layout, file, error));
     XFI_TRY(xfi_model_config_parse(config, xfi_safetensors_metadata(file, "config"), error));
-    XFI_TRY(check_tensors(file, config, has_full, error));
-    XFI_TRY(allocate(out, config, has_full, error));
-    XFI_TRY(read_weights(out, file, error));
+    XFI_TRY(check_tensors(file, config, present, layout, error));
+    XFI_TRY(allocate(out, config, present, error));
+    XFI_TRY(read_weights(out, file, layout, error));
     return xf_model_check(out, error);
 }
 

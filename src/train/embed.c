@@ -2,11 +2,9 @@
  * family, shift = 1 if the orders differ; all other layers stay identities. */
 #include "train/layout.h"
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "core/model_shape.h"
-#include "num/format.h"
-
-#include "base/alloc.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -64,7 +62,8 @@ static xf_status check_shape(const xf_family *family, const xf_model *model, xf_
     if (family->d != model->d)
         return refuse(error, "its dimension is", model->d, family->d);
     if (family->n_blocks < needed)
-        return refuse(error, "in this order of layers it needs blocks:", needed, family->n_blocks);
+        return refuse(error, "with the layers in the family's order its blocks are", needed,
+                      family->n_blocks);
     if (family->width < model->width)
         return refuse(error, "its width is", model->width, family->width);
     if (!family->causal != !model->causal)
@@ -77,15 +76,21 @@ static xf_status check_shape(const xf_family *family, const xf_model *model, xf_
     return XF_OK;
 }
 
+static xf_status refuse_block(xf_error *error, const char *what, int64_t block) {
+    return xfi_fail(error, XF_ERR_INFEASIBLE,
+                    "the model does not belong to the family: %s in block %lld", what,
+                    (long long)block);
+}
+
 static xf_status embed_A(double *theta, const xf_family *family, const xfi_layout *at,
                          const xf_low_rank *A, int64_t block, xf_error *error) {
     int64_t d = family->d;
     if (has_full(A, block, d))
-        return refuse(error, "A is a full matrix in block", block, 0);
+        return refuse_block(error, "A is a full matrix", block);
     if (A->alpha[block] != 0.0 && !family->scalar)
-        return refuse(error, "A has a multiple of the identity in block", block, 0);
+        return refuse_block(error, "A has a multiple of the identity", block);
     if (has_rank_one(A, block, d) && family->rank < 1)
-        return refuse(error, "the rank of A is", 1, 0);
+        return refuse_block(error, "A has rank one", block);
     if (family->scalar)
         theta[at->A_alpha] = A->alpha[block];
     if (has_rank_one(A, block, d)) {
@@ -114,7 +119,7 @@ static xf_status embed_V(double *theta, const xf_family *family, const xfi_layou
                          const xf_low_rank *V, int64_t block, xf_error *error) {
     int64_t d = family->d;
     if (family->value == XF_VALUE_LOW_RANK && has_full(V, block, d))
-        return refuse(error, "V is a full matrix in block", block, 0);
+        return refuse_block(error, "V is a full matrix", block);
     if (family->value == XF_VALUE_LOW_RANK) {
         theta[at->V_alpha] = V->alpha[block];
         memcpy(theta + at->V_left, V->left + block * d, (size_t)d * sizeof(double));
@@ -124,7 +129,7 @@ static xf_status embed_V(double *theta, const xf_family *family, const xfi_layou
     for (int64_t c = 0; c < d; c++)
         for (int64_t k = 0; k < d; k++)
             if (!entry(&theta[at->V_full + c * d + k], V, block, d, c, k))
-                return refuse(error, "V is not exactly one matrix of numbers in block", block, 0);
+                return refuse_block(error, "V is not exactly a matrix of numbers", block);
     return XF_OK;
 }
 

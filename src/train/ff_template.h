@@ -33,6 +33,7 @@ static void XFI_NAME(ff_forward)(REAL *out, REAL *hidden, const REAL *x, const R
 /* Given g = dloss/dout [d][s]: slope += the gradient of the block's parameters, and dx [d][s] =
  * dloss/dx unless dx is NULL. Scratch dr [w][s]; only the first `count` lanes are tokens, the
  * others have g = 0. */
+/* NOLINTNEXTLINE(readability-function-size): a kernel */
 static void XFI_NAME(ff_reverse)(REAL *dx, REAL *slope, const REAL *g, const REAL *x,
                                  const REAL *hidden, REAL *dr, const REAL *theta,
                                  const xfi_layout *at, const xfi_sizes *size, int64_t count,

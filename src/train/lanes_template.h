@@ -58,6 +58,7 @@ XFI_INLINE REAL XFI_NAME(fold)(XFI_NAME(vec) * sums) {
 
 /* out[r row_step + k col_step] += <a_r, b_k> over the first `count` lanes, for n_a rows a and n_b
  * rows b; lanes beyond are 0 in one of the two. */
+/* NOLINTNEXTLINE(readability-function-size): a kernel */
 XFI_CLONES static void XFI_NAME(outer)(REAL *restrict out, int64_t row_step, int64_t col_step,
                                        const REAL *restrict a, int64_t a_step, int64_t n_a,
                                        const REAL *restrict b, int64_t b_step, int64_t n_b,

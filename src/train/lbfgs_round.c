@@ -34,12 +34,13 @@ static lbfgsfloatval_t evaluate(void *instance, const lbfgsfloatval_t *x, lbfgsf
     return at->loss + 0.5 * at->weight_decay * at->norm2;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the type is liblbfgs's */
 static int report(void *instance, const lbfgsfloatval_t *x, const lbfgsfloatval_t *g,
                   const lbfgsfloatval_t fx, const lbfgsfloatval_t xnorm,
                   const lbfgsfloatval_t gnorm, const lbfgsfloatval_t step, int n, int k, int ls) {
     descent *at = instance;
     (void)x, (void)g, (void)fx, (void)xnorm, (void)gnorm, (void)step, (void)n, (void)ls;
-    return at->seen(at->context, k, at->loss, at->norm2);
+    return at->seen(at->context, k, at->loss, at->norm2) ? LBFGSERR_CANCELED : 0;
 }
 
 static lbfgs_parameter_t parameters(int64_t n_iterations) {

@@ -27,6 +27,7 @@ static REAL *XFI_NAME(carve)(REAL **cursor, int64_t count) {
 
 /* Lay the tape out for rows of s lanes in `memory`, tape_size(..) reals. */
 static XFI_NAME(tape)
+    /* NOLINTNEXTLINE(readability-non-const-parameter): kept for writing */
     XFI_NAME(tape_of)(REAL *memory, int64_t *list, const xfi_sizes *size, int64_t s) {
     int64_t L = size->n_blocks, d = size->d, w = size->w, F = size->n_features;
     XFI_NAME(tape) t = {.list = list};

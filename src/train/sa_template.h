@@ -48,10 +48,20 @@ XFI_CLONES static void XFI_NAME(weigh_queries)(REAL *restrict z, REAL *restrict 
     for (int64_t l = 0; l < n_keys; l++) {
 #pragma omp simd
         for (int lane = 0; lane < LANES; lane++) {
-            REAL e = XFI_NAME(exp)(z[l * LANES + lane] - top[lane]);
+            REAL e = XFI_NAME(xfi_exp)(z[l * LANES + lane] - top[lane]);
             z[l * LANES + lane] = e;
             sum[lane] += e;
         }
+    }
+}
+
+/* LANES columns of mean [d][s] over their sums. */
+XFI_CLONES static void XFI_NAME(divide)(REAL *restrict mean, int64_t s, int64_t d,
+                                        const REAL *restrict sum) {
+    for (int64_t c = 0; c < d; c++) {
+#pragma omp simd
+        for (int lane = 0; lane < LANES; lane++)
+            mean[c * s + lane] /= sum[lane];
     }
 }
 
@@ -78,6 +88,7 @@ static void XFI_NAME(value)(REAL *out, const REAL *in, REAL *t, const REAL *thet
 }
 
 /* out [d][s] and `a` from x [d][s], n tokens. Scratch z [s][LANES], t [s]. */
+/* NOLINTNEXTLINE(readability-function-size): a kernel */
 static void XFI_NAME(sa_forward)(REAL *out, const XFI_NAME(attention) * a, const REAL *x, REAL *z,
                                  REAL *t, const REAL *theta, const xfi_layout *at,
                                  const xfi_sizes *size, int64_t n, int64_t s) {
@@ -92,15 +103,14 @@ static void XFI_NAME(sa_forward)(REAL *out, const XFI_NAME(attention) * a, const
             XFI_NAME(mask_queries)(z, i, n_keys);
         XFI_NAME(weigh_queries)(z, a->top + i, a->sum + i, n_keys);
         XFI_NAME(product)(a->mean + i, s, 0, &tokens, z, LANES, LANES);
-        for (int64_t c = 0; c < d; c++)
-            for (int64_t lane = 0; lane < LANES; lane++)
-                a->mean[c * s + i + lane] /= a->sum[i + lane];
+        XFI_NAME(divide)(a->mean + i, s, d, a->sum + i);
     }
     XFI_NAME(value)(out, a->mean, t, theta, at, d, s);
     XFI_NAME(add_scaled)(out, theta[at->rho], x, d * s);
 }
 
 /* dm = V^T g, and the slopes of V's parts. Scratch t and u [s]. */
+/* NOLINTNEXTLINE(readability-function-size): a kernel */
 static void XFI_NAME(value_reverse)(REAL *dm, REAL *slope, const REAL *g, const REAL *mean, REAL *t,
                                     REAL *u, const REAL *theta, const xfi_layout *at, int64_t d,
                                     int64_t count, int64_t s) {
@@ -128,7 +138,7 @@ XFI_CLONES static void XFI_NAME(weigh_keys)(REAL *restrict pi, REAL *restrict dz
                                             REAL sum, REAL shift, int64_t n_keys, int64_t s) {
 #pragma omp simd
     for (int64_t l = 0; l < s; l++) {
-        REAL weight = XFI_NAME(exp)(pi[l] - top) / sum;
+        REAL weight = XFI_NAME(xfi_exp)(pi[l] - top) / sum;
         weight = l < n_keys ? weight : 0;
         pi[l] = weight;
         dz[l] = weight * (dz[l] - shift);
@@ -182,8 +192,8 @@ static void XFI_NAME(reverse_tile)(REAL *dx, const XFI_NAME(reverse) * v, int64_
     XFI_NAME(product)(v->dz, s, 0, &rows, v->x, s, s);
     for (int64_t i = 0; i < count; i++)
         XFI_NAME(weigh_keys)
-        (v->pi + i * s, v->dz + i * s, v->listed.top[first + i], v->listed.sum[first + i],
-         v->shift[first + i], size->causal ? v->list[first + i] + 1 : v->n, s);
+    (v->pi + i * s, v->dz + i * s, v->listed.top[first + i], v->listed.sum[first + i],
+     v->shift[first + i], size->causal ? v->list[first + i] + 1 : v->n, s);
     XFI_NAME(outer)(v->dquery + first, qs, 1, v->all.key, s, n_features, v->dz, s, count, v->n);
     XFI_NAME(product)(v->dkey, s, 1, &queriesT, v->dz, s, s);
     if (dx != NULL)

@@ -23,7 +23,7 @@ cmp m-npz.safetensors m-jsonl.safetensors
 for dtype in f64 f32; do
     for attention in hardmax softmax; do
         xf build a.npz -o m.safetensors --dtype $dtype --attention $attention --seed 3 --threads 2 >/dev/null
-        for engine in dense blas; do
+        for engine in sparse dense blas; do
             expect 0 verify m.safetensors a.jsonl --engine $engine --threads 2
             out_has "20 of 20 sequences exact"
         done
@@ -42,6 +42,16 @@ out_has "margin"
 
 expect 0 export m.safetensors -o copy.safetensors
 cmp m.safetensors copy.safetensors
+expect 0 export m.safetensors --layout compact -o compact.safetensors
+[ "$(stat -c %s compact.safetensors)" -lt "$(stat -c %s m.safetensors)" ]
+expect 0 export compact.safetensors -o copy.safetensors
+cmp m.safetensors copy.safetensors
+expect 0 build a.npz -o built.safetensors --attention softmax --tau 0.125 --layout compact
+cmp compact.safetensors built.safetensors
+expect 0 verify compact.safetensors a.npz
+out_has "20 of 20 sequences exact"
+expect 0 inspect compact.safetensors a.npz
+out_has "margin"
 expect 0 run m.safetensors a.npz -o all.jsonl
 out_is <<END
 outputs       20 sequences, 64 tokens, d = 3

@@ -11,7 +11,7 @@ json 'o["dtype"] == "f64" and o["attention"] == "hardmax" and o["tau"] is None a
 expect 0 verify m.safetensors a.npz --json
 silent_err
 json 'o["sequences"] == o["exact"] == 20 and o["hausdorff_max"] == 0 and o["first_mismatch"] is None and o["blocks"] <= o["bound"]'
-json '{"attention", "tau", "engine", "seconds"} <= set(o) and o["engine"] == "dense"'
+json '{"attention", "tau", "engine", "seconds"} <= set(o) and o["engine"] == "sparse"'
 expect 0 verify m.safetensors a.npz --json --attention softmax --tau 1e-3 --engine blas
 json 'o["attention"] == "softmax" and o["tau"] == 1e-3 and o["engine"] == "blas"'
 expect 0 inspect m.safetensors --json

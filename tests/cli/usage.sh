@@ -7,10 +7,10 @@ usage() {
     echo "exactformer: $message" | err_is
 }
 small_data a.npz
-commands="build, verify, run, trace, inspect, export, generate"
+commands="build, verify, run, trace, inspect, export, generate, train"
 
 usage "a command is missing: use $commands"
-usage "unknown command 'train': use $commands" train a.npz
+usage "unknown command 'teach': use $commands" teach a.npz
 usage "unknown command '': use $commands" ''
 usage "unknown option '--frobnicate'" --frobnicate
 usage "build: DATASET is missing; see exactformer build --help" build -o m.safetensors
@@ -48,7 +48,8 @@ xf build a.npz -o m.safetensors -q --seed 18446744073709551615
 xf build a.npz -o s.safetensors -q --attention softmax --tau 0x1p-3
 usage "verify: MODEL is missing; see exactformer verify --help" verify
 usage "verify: DATASET is missing; see exactformer verify --help" verify m.safetensors
-usage "verify: unknown --engine 'fast': use dense or blas" verify m.safetensors a.npz --engine fast
+usage "verify: unknown --engine 'fast': use sparse, dense or blas" verify m.safetensors a.npz --engine fast
+usage "export: unknown --layout 'thin': use dense or compact" export m.safetensors -o n.safetensors --layout thin
 usage "verify: --tau needs softmax attention: add --attention softmax" verify m.safetensors a.npz --tau 1
 usage "run: --tau needs softmax attention: add --attention softmax" run m.safetensors a.npz -o o.npz --tau 1
 usage "verify: --tau needs softmax attention: add --attention softmax" \

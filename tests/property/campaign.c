@@ -58,6 +58,14 @@ int xft_is_sanitized(void) {
     return IS_SANITIZED;
 }
 
+int xft_is_contracted(void) {
+#ifdef XFT_CONTRACTED
+    return 1;
+#else
+    return 0;
+#endif
+}
+
 static const char *setting(const char *name) {
     const char *text = getenv(name);
     return text != NULL && text[0] != '\0' ? text : NULL;

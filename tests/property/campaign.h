@@ -35,4 +35,7 @@ uint64_t xft_property_seed(void);
 /* Nonzero in a build with sanitizers. */
 int xft_is_sanitized(void);
 
+/* Nonzero where the engines are compiled with contraction and FMA. */
+int xft_is_contracted(void);
+
 #endif

@@ -33,7 +33,7 @@ static double squared_norm(const xf_model *model) {
 static int run_dense(xft_cell_verdict *v, double *out, const xf_model *model,
                      const xf_dataset *data, const char *what) {
     xf_error error = {0};
-    xf_run_options options = {.threads = 1};
+    xf_run_options options = {.engine = XF_ENGINE_DENSE, .threads = 1};
     xf_verify_report report = {0};
     if (xf_run(out, model, data, &options, &error) != XF_OK ||
         xf_compare(&report, out, data, &error) != XF_OK)

@@ -126,7 +126,7 @@ static double temperature(const xf_model *model, int i, int n) {
 
 static int check_engines(xft_published_verdict *v, const xft_published_trial *trial,
                          const xf_model *model, const xf_dataset *data) {
-    for (int engine = XF_ENGINE_DENSE; engine <= (int)XF_ENGINE_BLAS; engine++) {
+    for (int engine = XF_ENGINE_SPARSE; engine <= (int)XF_ENGINE_BLAS; engine++) {
         xf_run_options options = {
             .engine = (xf_engine)engine, .threads = 1, .override_attention = 1};
         if (!verify_on(v, model, data, &options))

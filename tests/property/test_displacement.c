@@ -59,7 +59,7 @@ static void build(built *out, const xf_dataset *data, xfi_displacement_shape sha
 
 static void check_engines(const xf_model *model, const xf_dataset *data) {
     static const double taus[] = {0, 1e-3, 1e3};
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 9; i++) {
         xf_verify_report report;
         xf_run_options options = {.engine = (xf_engine)(i / 3),
                                   .override_attention = 1,

@@ -125,7 +125,7 @@ static int mutate(xf_model *m, int64_t b, mutation how, xfi_rng *rng) {
 static void judge(score *s, const xf_model *mutant, const xf_dataset *data, uint64_t seed) {
     char text[XFT_TEXT_SIZE];
     xf_verify_report report;
-    xf_run_options options = {.threads = 1};
+    xf_run_options options = {.engine = XF_ENGINE_DENSE, .threads = 1};
     int64_t n_exact = 0;
     int killed[N_JUDGES] = {0};
     killed[DENSE] = xf_verify(&report, mutant, data, &options, NULL) != XF_OK;

@@ -205,6 +205,7 @@ static int check_margin(xft_verdict *v, const xf_dataset *data, const xf_model *
 
 static int verify_on(xft_verdict *v, const xf_model *model, const xf_dataset *data,
                      const xf_run_options *options, xft_stage stage) {
+    static const char *const names[] = {"sparse", "dense", "blas"};
     xf_verify_report report;
     xf_error error = {0};
     xf_status status = xf_verify(&report, model, data, options, &error);
@@ -213,15 +214,15 @@ static int verify_on(xft_verdict *v, const xf_model *model, const xf_dataset *da
     return fail(v, stage,
                 "%s engine, %s, tau %g: %s, %lld of %lld exact, first mismatch sequence %lld, "
                 "distance %g; %s",
-                options->engine == XF_ENGINE_BLAS ? "blas" : "dense",
-                options->attention == XF_SOFTMAX ? "softmax" : "hardmax", options->tau,
-                xf_status_string(status), (long long)report.n_exact, (long long)data->n_sequences,
-                (long long)report.first_mismatch, report.hausdorff_max, error.message);
+                names[options->engine], options->attention == XF_SOFTMAX ? "softmax" : "hardmax",
+                options->tau, xf_status_string(status), (long long)report.n_exact,
+                (long long)data->n_sequences, (long long)report.first_mismatch,
+                report.hausdorff_max, error.message);
 }
 
 static int check_engines(xft_verdict *v, const xf_model *model, const xf_dataset *data) {
     static const double taus[] = {1e-3, 1.0, 1e3};
-    for (int engine = 0; engine < 2; engine++) {
+    for (int engine = XF_ENGINE_SPARSE; engine <= (int)XF_ENGINE_BLAS; engine++) {
         xf_run_options options = {
             .engine = (xf_engine)engine, .override_attention = 1, .threads = 1};
         if (!verify_on(v, model, data, &options, XFT_BAD_ENGINE))
@@ -287,7 +288,7 @@ static int check_orders(xft_verdict *v, const xft_trial *trial, const xf_model *
                         const xf_dataset *data) {
     double *dense = xfi_calloc2(data->n_tokens, data->d, sizeof(double));
     xf_error error = {0};
-    xf_run_options options = {.threads = 1};
+    xf_run_options options = {.engine = XF_ENGINE_DENSE, .threads = 1};
     if (dense == NULL || xf_run(dense, model, data, &options, &error) != XF_OK) {
         xfi_free(dense);
         return fail(v, XFT_BAD_ENGINE, "run: %s", error.message);

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+static const xf_run_options dense = {.engine = XF_ENGINE_DENSE};
+
 static void check_toy(const xft_toy *toy, int64_t n_sequences, int64_t n_max,
                       const xf_run_options *options) {
     xf_model model;
@@ -110,7 +112,7 @@ static void independent_of_threads_and_tiles(void **state) {
                              .V = XFT_RANK_ONE,
                              .seed = seed},
                   counts[seed % 6], seed % 2 ? 1 : 4,
-                  &(xf_run_options){.threads = 1 + (int)(seed % 4)});
+                  &(xf_run_options){.engine = XF_ENGINE_DENSE, .threads = 1 + (int)(seed % 4)});
 }
 
 /* One long sequence: queries are shared among threads. */
@@ -126,7 +128,7 @@ static void long_sequence(void **state) {
                              .A = XFT_RANK_ONE,
                              .V = XFT_ALPHA,
                              .seed = 77},
-                  2, 300, &(xf_run_options){.threads = 3});
+                  2, 300, &(xf_run_options){.engine = XF_ENGINE_DENSE, .threads = 3});
 }
 
 /* Enough layers for several chunks of weights. */
@@ -139,7 +141,7 @@ static void many_layers(void **state) {
                              .dtype = (xf_dtype)(bits >> 1),
                              .integers = 0,
                              .seed = 5},
-                  3, 4, &(xf_run_options){.threads = 2});
+                  3, 4, &(xf_run_options){.engine = XF_ENGINE_DENSE, .threads = 2});
 }
 
 /* d = 1, two tokens 1 and 3: FF gives 2x + 5 relu(x - 2) = 2, 11; their mean is 6.5 and
@@ -156,20 +158,20 @@ static void hand_computed(void **state) {
     double x[] = {1.0, 3.0}, out[2];
     int64_t offsets[] = {0, 2};
     xf_dataset input = {.n_sequences = 1, .d = 1, .n_tokens = 2, .x = x, .x_offsets = offsets};
-    assert_int_equal(xf_run(out, &model, &input, NULL, NULL), XF_OK);
+    assert_int_equal(xf_run(out, &model, &input, &dense, NULL), XF_OK);
     assert_true(out[0] == 15.0 && out[1] == 24.0);
 
     model.sa_A.alpha[0] = 1.0; /* logits of 2 and 11 are largest at 11 */
-    assert_int_equal(xf_run(out, &model, &input, NULL, NULL), XF_OK);
+    assert_int_equal(xf_run(out, &model, &input, &dense, NULL), XF_OK);
     assert_true(out[0] == 24.0 && out[1] == 33.0);
 
     model.causal = 1; /* the first token sees itself only */
-    assert_int_equal(xf_run(out, &model, &input, NULL, NULL), XF_OK);
+    assert_int_equal(xf_run(out, &model, &input, &dense, NULL), XF_OK);
     assert_true(out[0] == 6.0 && out[1] == 33.0);
 
     model.causal = 0;
     model.order = XF_SA_FF; /* 1 + 2*3 = 7 and 3 + 2*3 = 9, then 2x + 5(x - 2) */
-    assert_int_equal(xf_run(out, &model, &input, NULL, NULL), XF_OK);
+    assert_int_equal(xf_run(out, &model, &input, &dense, NULL), XF_OK);
     assert_true(out[0] == 39.0 && out[1] == 53.0);
     xf_model_clear(&model);
 }
@@ -182,13 +184,15 @@ static void options_override_the_model(void **state) {
     xft_toy_model(&model, &toy);
     xft_toy_inputs(&input, &toy, 5, 6);
     double *expected = xft_toy_output(&input), *out = xft_toy_output(&input);
-    xf_run_options options = {.override_attention = 1, .attention = XF_SOFTMAX, .tau = 0.25};
+    xf_run_options options = {
+        .engine = XF_ENGINE_DENSE, .override_attention = 1, .attention = XF_SOFTMAX, .tau = 0.25};
     assert_int_equal(xf_run(out, &model, &input, &options, NULL), XF_OK);
     model.attention = XF_SOFTMAX;
     model.tau = 0.25;
     assert_true(xft_run_literal(expected, &model, &input));
     assert_true(xft_same_values(out, expected, input.n_tokens * input.d));
-    options = (xf_run_options){.override_attention = 1, .attention = XF_HARDMAX};
+    options = (xf_run_options){
+        .engine = XF_ENGINE_DENSE, .override_attention = 1, .attention = XF_HARDMAX};
     assert_int_equal(xf_run(out, &model, &input, &options, NULL), XF_OK);
     model.attention = XF_HARDMAX;
     assert_true(xft_run_literal(expected, &model, &input));
@@ -209,27 +213,27 @@ static void nonfinite_values_stay(void **state) {
     xf_dataset input = {.n_sequences = 1, .d = 1, .n_tokens = 2, .x = x, .x_offsets = offsets};
     model.ff_U[0] = 0x1p1000;
     model.ff_W[0] = 1.0;
-    assert_int_equal(xf_run(out, &model, &input, NULL, NULL), XF_OK);
+    assert_int_equal(xf_run(out, &model, &input, &dense, NULL), XF_OK);
     assert_true(isnan(out[0]) && out[1] == 0x1p1000); /* the second block makes it 0 * inf */
     model.n_blocks = 1;
-    assert_int_equal(xf_run(out, &model, &input, NULL, NULL), XF_OK);
+    assert_int_equal(xf_run(out, &model, &input, &dense, NULL), XF_OK);
     assert_true(isinf(out[0]) && out[1] == 0x1p1000);
 
     model.n_blocks = 2;
     model.ff_W[0] = 0.0; /* inf * 0 */
-    assert_int_equal(xf_run(out, &model, &input, NULL, NULL), XF_OK);
+    assert_int_equal(xf_run(out, &model, &input, &dense, NULL), XF_OK);
     assert_true(isnan(out[0]) && out[1] == 1.0);
 
     model.ff_U[1] = 1.0; /* the next ReLU sees NaN */
     model.ff_W[1] = 1.0;
-    assert_int_equal(xf_run(out, &model, &input, NULL, NULL), XF_OK);
+    assert_int_equal(xf_run(out, &model, &input, &dense, NULL), XF_OK);
     assert_true(isnan(out[0]) && out[1] == 2.0);
 
     model.sa_V.alpha[0] = 1.0; /* and with attention everybody does */
     for (int attention = 0; attention < 4; attention++) {
         model.attention = (xf_attention)(attention & 1);
         model.sa_A.alpha[0] = attention & 2;
-        assert_int_equal(xf_run(out, &model, &input, NULL, NULL), XF_OK);
+        assert_int_equal(xf_run(out, &model, &input, &dense, NULL), XF_OK);
         assert_true(isnan(out[0]) && isnan(out[1]));
     }
     xf_model_clear(&model);
@@ -250,14 +254,14 @@ static void bad_calls(void **state) {
     assert_int_equal(xf_run(out, &model, &input, &(xf_run_options){.engine = (xf_engine)9}, &error),
                      XF_ERR_ARGUMENT);
     model.dtype = XF_F32;
-    assert_int_equal(xf_run(out, &model, &input, NULL, &error), XF_ERR_DATA);
+    assert_int_equal(xf_run(out, &model, &input, &dense, &error), XF_ERR_DATA);
     assert_int_equal(error.sequence, 1);
     assert_int_equal(error.token, 0);
     assert_string_equal(
         error.message,
         "sequence 1, token 0: 1.0000000000000001e+300 is beyond the range of binary32");
     input.d = 1;
-    assert_int_equal(xf_run(out, &model, &input, NULL, &error), XF_ERR_ARGUMENT);
+    assert_int_equal(xf_run(out, &model, &input, &dense, &error), XF_ERR_ARGUMENT);
     assert_string_equal(error.message, "the model has dimension 2, the data set has dimension 1");
     xf_model_clear(&model);
 }
@@ -272,7 +276,7 @@ static void wrong_rounding_is_refused(void **state) {
     int64_t offsets[] = {0, 1};
     xf_dataset input = {.n_sequences = 1, .d = 1, .n_tokens = 1, .x = x, .x_offsets = offsets};
     fesetround(FE_UPWARD);
-    xf_status status = xf_run(out, &model, &input, NULL, NULL);
+    xf_status status = xf_run(out, &model, &input, &dense, NULL);
     fesetround(FE_TONEAREST);
     assert_int_equal(status, XF_ERR_ARGUMENT);
     xf_model_clear(&model);
@@ -299,7 +303,8 @@ static void progress_and_cancelling(void **state) {
     xf_dataset input;
     xf_error error;
     watch w = {0};
-    xf_run_options options = {.progress = watch_progress, .progress_context = &w};
+    xf_run_options options = {
+        .engine = XF_ENGINE_DENSE, .progress = watch_progress, .progress_context = &w};
     xft_toy_model(&model, &toy);
     xft_toy_inputs(&input, &toy, 5, 6);
     double *out = xft_toy_output(&input);
@@ -334,7 +339,7 @@ static void allocation_failures(void **state) {
         int allowed = 0;
         while (status == XF_ERR_MEMORY) {
             xfi_alloc_limit(allowed++);
-            status = xf_run(out, &model, &input, NULL, &error);
+            status = xf_run(out, &model, &input, &dense, &error);
             xfi_alloc_limit(-1);
         }
         assert_int_equal(status, XF_OK);

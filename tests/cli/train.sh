@@ -1,0 +1,64 @@
+# exactformer train: a model, its log, checkpoints, and what is refused.
+xf generate gaussian -N 12 -d 3 -n 4:6 -m 1:2 --seed 3 -o a.npz -q
+
+# The same seed gives the same bytes, whatever the threads, also when interrupted and resumed.
+expect 0 train a.npz -o m.safetensors --epochs 40 --weight-decay 0.1,0.01 --blocks 2 --log m.csv
+out_has "family        ff-sa, 2 blocks, width 4, rank 1, V full"
+xf train a.npz -o n.safetensors --epochs 40 --weight-decay 0.1,0.01 --blocks 2 --log n.csv --threads 1 -q
+cmp m.safetensors n.safetensors
+cmp m.csv n.csv
+[ "$(wc -l <m.csv)" = 84 ] # description, header, 2 x (40 + 1)
+[ "$(sed -n 2p m.csv)" = stage,weight_decay,start,epoch,loss,norm2,J,lr ]
+xf train a.npz -o n.safetensors --epochs 40 --weight-decay 0.1,0.01 --blocks 2 --checkpoint run.safetensors -q
+xf train a.npz -o k.safetensors --epochs 40 --weight-decay 0.1,0.01 --blocks 2 --checkpoint run.safetensors --resume -q
+cmp m.safetensors k.safetensors
+
+# What was trained is a model like others.
+expect 0 inspect m.safetensors
+out_has "construction  trained"
+expect 1 verify m.safetensors a.npz
+expect 0 run m.safetensors a.npz -o out.npz
+
+expect 0 train a.npz -o m.safetensors --optimiser lbfgs --starts 2 --epochs 30 --order sa-ff --rank 2 \
+    --causal --scalar --value low-rank --tau 0.5 --log m.json --log-every 10 --json
+json 'o["family"] == {"order": "sa-ff", "blocks": 1, "d": 3, "width": 4, "rank": 2, "scalar": True,
+      "value": "low-rank", "causal": True, "tau": 0.5, "parameters": 50}'
+json 'o["stages"][0]["J"] <= o["stages"][0]["min_J"] * (1 + 1e-12) and o["optimiser"] == "lbfgs"'
+python3 -c 'import json; o = json.load(open("m.json")); assert len(o["records"]) == 2, o'
+
+# Training that starts from an exact model starts at loss 0.
+for dtype in f64 f32; do
+    xf generate gaussian -N 12 -d 3 -n 4:6 -m 1:2 --grid f32 --input-grid f32 -o b.npz -q
+    xf build b.npz -o exact.safetensors --dtype $dtype -q
+    expect 0 train b.npz --init exact.safetensors -o m.safetensors --epochs 1 --log m.csv --json
+    json "o['dtype'] == '$dtype' and o['stages'][0]['min_loss'] == 0 and o['stages'][0]['min_loss_epoch'] == 1"
+done
+
+usage() {
+    local message=$1
+    shift
+    expect 2 train a.npz -o m.safetensors "$@"
+    err_is_one_line
+    err_has "$message"
+}
+usage "bad --weight-decay '1,,2'" --weight-decay 1,,2
+usage "bad --weight-decay '-1'" --weight-decay=-1
+usage "bad --epochs '1,2,3': use whole numbers" --weight-decay 1,2 --epochs 1,2,3
+usage "bad --epochs '0'" --epochs 0
+usage "bad --epochs '1.5'" --epochs 1.5
+usage "L-BFGS has no learning rate" --optimiser lbfgs --learning-rate 1
+usage "--resume needs --checkpoint" --resume
+usage "a log is a file .csv or .json" --log m.txt
+usage "the output would overwrite an input" --log a.npz --log ./a.npz.csv --checkpoint a.npz
+usage "the output would overwrite an input" --init m.safetensors
+expect 3 train a.npz -o k.safetensors --epochs 40 --checkpoint run.safetensors --resume
+err_has "run.safetensors: the checkpoint is of another training"
+expect 3 train a.npz -o k.safetensors --epochs 40 --checkpoint m.safetensors --resume
+err_has "this is no checkpoint of a training"
+expect 3 train a.npz -o k.safetensors --learning-rate 1e300
+err_has "the loss is not finite"
+xf generate gaussian -N 5 -d 4 -o c.npz -q
+expect 5 train c.npz -o k.safetensors --init exact.safetensors
+err_has "does not belong to the family: its dimension is 3, the family has 4"
+expect 4 train a.npz -o k.safetensors --log no/where.csv
+expect 4 train missing.npz -o k.safetensors
