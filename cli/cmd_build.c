@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "files.h"
 #include "output.h"
+#include "processes.h"
 #include "progress.h"
 
 #include <math.h>
@@ -83,7 +84,8 @@ static int build(xf_model *model, xf_build_report *report, const xf_dataset *dat
                                   .seed = options->seed,
                                   .threads = (int)options->threads,
                                   .progress = cli_progress_report,
-                                  .progress_context = &progress};
+                                  .progress_context = &progress,
+                                  .peers = cli_peers()};
     xf_error error;
     cli_progress_begin(&progress, options);
     xf_status status = xf_build(model, data, &how, report, &error);

@@ -90,9 +90,11 @@ static void print_inspection(const cli_options *options, const xf_model *model,
                              const xf_inspection *i) {
     cli_line(options, "blocks", "%lld, published bound %lld", (long long)i->blocks,
              (long long)i->bound);
-    cli_line(options, "parameters", "%lld dense, %lld nonzero, %lld target values",
+    cli_line(options, "parameters", "%lld dense, %lld nonzero, %lld target values, ratio %.3f",
              (long long)i->parameters_dense, (long long)i->parameters_nonzero,
-             (long long)(model->d * model->n_targets));
+             (long long)(model->d * model->n_targets), i->nonzero_ratio);
+    if (i->cell_bits > 0)
+        cli_line(options, "cells", "%d bits", i->cell_bits);
     cli_line(options, "norm squared", "%.6g", i->l2_norm_squared);
     cli_line(options, "max |weight|", "%.6g", i->max_abs_weight);
     if (i->has_margin)
@@ -138,11 +140,12 @@ static json_t *collapse_json(const xf_inspection *i) {
 
 static json_t *inspection_json(const xf_model *model, const xf_inspection *i) {
     json_t *size = json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:o,s:o}", "blocks", (json_int_t)i->blocks, "bound",
+        "{s:I,s:I,s:I,s:I,s:I,s:o,s:i,s:o,s:o}", "blocks", (json_int_t)i->blocks, "bound",
         (json_int_t)i->bound, "parameters_dense", (json_int_t)i->parameters_dense,
         "parameters_nonzero", (json_int_t)i->parameters_nonzero, "target_values",
-        (json_int_t)(model->d * model->n_targets), "l2_norm_squared",
-        cli_json_real(i->l2_norm_squared), "max_abs_weight", cli_json_real(i->max_abs_weight));
+        (json_int_t)(model->d * model->n_targets), "nonzero_ratio", cli_json_real(i->nonzero_ratio),
+        "cell_bits", i->cell_bits, "l2_norm_squared", cli_json_real(i->l2_norm_squared),
+        "max_abs_weight", cli_json_real(i->max_abs_weight));
     if (i->has_margin)
         size = cli_json_join(size, cli_json_margin(i->margin, i->margin_sequence));
     if (i->has_collapse)

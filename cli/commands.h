@@ -6,6 +6,7 @@
 
 extern const cli_command cli_build;
 extern const cli_command cli_verify;
+extern const cli_command cli_certify;
 extern const cli_command cli_run;
 extern const cli_command cli_trace;
 extern const cli_command cli_inspect;
@@ -13,6 +14,7 @@ extern const cli_command cli_export;
 extern const cli_command cli_generate;
 extern const cli_command cli_diagnose;
 extern const cli_command cli_train;
+extern const cli_command cli_golden;
 
 /* What `exactformer` does without a command: --help, --version or a complaint. */
 int cli_program(int argc, char **argv);

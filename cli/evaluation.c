@@ -2,6 +2,7 @@
 #include "evaluation.h"
 
 #include "output.h"
+#include "processes.h"
 
 #include <stdio.h>
 
@@ -27,7 +28,8 @@ int cli_evaluation_init(cli_evaluation *out, const cli_options *options, const x
                 .tau = options->tau,
                 .threads = (int)options->threads,
                 .progress = cli_progress_report,
-                .progress_context = progress},
+                .progress_context = progress,
+                .peers = cli_peers()},
         .attention = override ? (xf_attention)options->attention : model->attention,
         .tau = cli_given(options, CLI_TAU_OVERRIDE) ? options->tau : model->tau};
     if (out->attention == XF_SOFTMAX)

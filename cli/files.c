@@ -2,6 +2,7 @@
 #include "files.h"
 
 #include "output.h"
+#include "processes.h"
 #include "progress.h"
 
 #include <stdio.h>
@@ -56,7 +57,8 @@ int cli_load_data(xf_dataset *out, const cli_options *options, const char *path,
     xf_dataset_options how = {.inputs_only = inputs_only,
                               .append_positions = cli_given(options, CLI_APPEND_POSITIONS),
                               .note = cli_note,
-                              .note_context = (void *)options};
+                              .note_context = (void *)options,
+                              .peers = cli_peers()};
     if (model != NULL && model->positions >= 0) {
         how.append_positions = 1;
         how.position_bits = model->positions + 1;
@@ -68,6 +70,8 @@ int cli_load_data(xf_dataset *out, const cli_options *options, const char *path,
 int cli_save_model(const xf_model *model, const cli_options *options) {
     xf_error error;
     sigset_t old;
+    if (!cli_writes_files())
+        return 0;
     cli_signals_hold(&old);
     xf_status status = xf_model_save_as(model, options->output, (xf_layout)options->layout, &error);
     cli_signals_release(&old);
@@ -88,6 +92,15 @@ int cli_save_trace(const xf_snapshots *snapshots, const cli_options *options) {
     sigset_t old;
     cli_signals_hold(&old);
     xf_status status = xf_snapshots_save(snapshots, options->output, &error);
+    cli_signals_release(&old);
+    return status == XF_OK ? 0 : cli_fail(options, NULL, &error);
+}
+
+int cli_save_certificate(const xf_certificate *certificate, const cli_options *options) {
+    xf_error error;
+    sigset_t old;
+    cli_signals_hold(&old);
+    xf_status status = xf_certificate_save(certificate, options->output, &error);
     cli_signals_release(&old);
     return status == XF_OK ? 0 : cli_fail(options, NULL, &error);
 }

@@ -21,6 +21,7 @@ int cli_load_data(xf_dataset *out, const cli_options *options, const char *path,
 int cli_save_model(const xf_model *model, const cli_options *options);
 int cli_save_data(const xf_dataset *data, const cli_options *options);
 int cli_save_trace(const xf_snapshots *snapshots, const cli_options *options);
+int cli_save_certificate(const xf_certificate *certificate, const cli_options *options);
 int cli_save_outputs(const cli_options *options, int64_t n_sequences, int64_t d, const double *y,
                      const int64_t *y_offsets);
 

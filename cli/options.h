@@ -16,6 +16,8 @@ typedef enum cli_option_id {
     CLI_OUTPUT_MODEL,
     CLI_OUTPUT_DATA,
     CLI_OUTPUT_TRACE,
+    CLI_OUTPUT_CERTIFICATE,
+    CLI_EXP_ULP,
     CLI_CONSTRUCTION,
     CLI_ATTENTION,
     CLI_ATTENTION_OVERRIDE,
@@ -95,6 +97,7 @@ typedef struct cli_options {
     double tau;
     uint64_t seed;
     int64_t threads;
+    int64_t exp_ulp;
     int distinct;
     int strip_positions;
     int64_t every;

@@ -5,12 +5,15 @@
 #
 # sets XF_DEPENDENCIES (link these), XF_DEPENDENCIES_FOUND and XF_BLAS_LIBS (for
 # the pkg-config file). A macro, since package results belong to the caller.
+set(XF_FIND_MODULES ${CMAKE_CURRENT_LIST_DIR}) # FindFLINT.cmake lies beside this file
+
 macro(xf_find_dependencies)
   find_package(PkgConfig QUIET ${ARGV})
   find_package(OpenMP QUIET ${ARGV} COMPONENTS C)
   if(PkgConfig_FOUND)
     pkg_check_modules(JANSSON QUIET ${ARGV} IMPORTED_TARGET jansson)
     pkg_check_modules(LIBZIP QUIET ${ARGV} IMPORTED_TARGET libzip)
+    pkg_check_modules(NETTLE QUIET ${ARGV} IMPORTED_TARGET nettle)
     pkg_check_modules(LIBLBFGS QUIET ${ARGV} IMPORTED_TARGET liblbfgs)
     pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
   endif()
@@ -34,9 +37,13 @@ macro(xf_find_dependencies)
     endif()
   endif()
 
-  set(XF_DEPENDENCIES exactformer::blas PkgConfig::JANSSON PkgConfig::LIBZIP PkgConfig::LIBLBFGS OpenMP::OpenMP_C m)
+  # FLINT with Arb, for the certifier.
+  list(APPEND CMAKE_MODULE_PATH ${XF_FIND_MODULES})
+  find_package(FLINT QUIET ${ARGV} COMPONENTS Arb)
+
+  set(XF_DEPENDENCIES exactformer::blas PkgConfig::JANSSON PkgConfig::LIBZIP PkgConfig::LIBLBFGS PkgConfig::NETTLE FLINT::Arb OpenMP::OpenMP_C m)
   set(XF_DEPENDENCIES_FOUND TRUE)
-  foreach(xf_dependency exactformer::blas PkgConfig::JANSSON PkgConfig::LIBZIP PkgConfig::LIBLBFGS OpenMP::OpenMP_C)
+  foreach(xf_dependency exactformer::blas PkgConfig::JANSSON PkgConfig::LIBZIP PkgConfig::LIBLBFGS PkgConfig::NETTLE FLINT::Arb OpenMP::OpenMP_C)
     if(NOT TARGET ${xf_dependency})
       set(XF_DEPENDENCIES_FOUND FALSE)
     endif()

@@ -14,7 +14,7 @@ write_basic_package_version_file(exactformerConfigVersion.cmake COMPATIBILITY Sa
 install(FILES
   ${PROJECT_BINARY_DIR}/exactformerConfig.cmake
   ${PROJECT_BINARY_DIR}/exactformerConfigVersion.cmake
-  cmake/exactformerDependencies.cmake
+  cmake/exactformerDependencies.cmake cmake/FindFLINT.cmake
   DESTINATION ${XF_CMAKE_DIR})
 
 # The .pc file finds its prefix from its own place, so the tree can be moved.
@@ -22,6 +22,13 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   set(XF_OPENMP_LIBS -lgomp)
 else()
   set(XF_OPENMP_LIBS ${OpenMP_C_FLAGS})
+endif()
+if(FLINT_ARB_LIBRARY STREQUAL FLINT_LIBRARY)
+  set(XF_FLINT_LIBS "-lflint -lmpfr -lgmp")
+else()
+  get_filename_component(arb ${FLINT_ARB_LIBRARY} NAME_WE)
+  string(REGEX REPLACE "^lib" "-l" arb ${arb})
+  set(XF_FLINT_LIBS "${arb} -lflint -lmpfr -lgmp")
 endif()
 file(RELATIVE_PATH XF_PC_UP
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

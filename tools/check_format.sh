@@ -7,7 +7,7 @@ tool=clang-format
 if command -v clang-format-14 >/dev/null; then
     tool=clang-format-14
 fi
-mapfile -d '' files < <(find include src cli tests examples fuzz bench -name '*.[ch]' -print0)
+mapfile -d '' files < <(find include src cli mpi tests examples fuzz bench -name '*.[ch]' -print0)
 if "$tool" --dry-run -Werror "${files[@]}"; then
     echo "format: fine"
 elif [[ $("$tool" --version) != *" 14."* ]]; then

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Install the Debian or Ubuntu packages that exactformer needs.
 #
-#   tools/install_deps.sh [build] [test] [check]      (default: build test)
+#   tools/install_deps.sh [build] [test] [check] [python]      (default: build test)
 #
 # Does nothing, quickly, when all are present. Otherwise uses apt as root or through
 # sudo; where that is impossible it prints the exact command and exits with status 1.
@@ -10,19 +10,22 @@ set -euo pipefail
 
 # A package, or package:command where having the command in PATH is enough.
 build=(build-essential:c++ cmake:cmake ninja-build:ninja pkg-config:pkg-config git:git
-       gnuplot-nox:gnuplot libopenblas-dev libjansson-dev libzip-dev liblbfgs-dev)
-test=(libgmp-dev libmpfr-dev libflint-dev libcmocka-dev python3:python3)
+       gnuplot-nox:gnuplot libopenblas-dev libjansson-dev libzip-dev liblbfgs-dev nettle-dev libgmp-dev libmpfr-dev
+       libflint-dev)
+test=(libcmocka-dev python3:python3 libopenmpi-dev openmpi-bin:mpirun)
 check=(clang-format:clang-format clang-tidy:clang-tidy mandoc:mandoc valgrind:valgrind)
+python=(python3:python3 python3-venv python3-dev)
 
 wanted=()
 flint=no
 for group in "${@:-build test}"; do
     for name in $group; do
         case $name in
-            build) wanted+=("${build[@]}") ;;
-            test) wanted+=("${test[@]}"); flint=yes ;;
+            build) wanted+=("${build[@]}"); flint=yes ;;
+            test) wanted+=("${test[@]}") ;;
             check) wanted+=("${check[@]}") ;;
-            *) echo "usage: $0 [build] [test] [check]" >&2; exit 2 ;;
+            python) wanted+=("${python[@]}") ;;
+            *) echo "usage: $0 [build] [test] [check] [python]" >&2; exit 2 ;;
         esac
     done
 done
@@ -32,7 +35,7 @@ if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     for command in cc cmake ninja pkg-config; do
         command -v $command >/dev/null || absent+=("$command")
     done
-    for module in jansson libzip liblbfgs; do
+    for module in jansson libzip liblbfgs nettle; do
         pkg-config --exists $module 2>/dev/null || absent+=("$module")
     done
     [ ${#absent[@]} -eq 0 ] && exit 0

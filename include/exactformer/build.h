@@ -4,6 +4,7 @@
 
 #include <exactformer/dataset.h>
 #include <exactformer/model.h>
+#include <exactformer/peers.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,6 +33,8 @@ typedef struct xf_build_options {
     int no_self_check;  /* nonzero: leave out the final evaluation of every sequence */
     xf_progress_fn progress;
     void *progress_context;
+    const xf_peers *peers; /* processes that make this call together, or NULL; the model comes to
+                              all of them */
 } xf_build_options;
 
 /* What was built. Margins are rigorous lower bounds from the stored weights. */

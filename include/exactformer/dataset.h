@@ -5,6 +5,7 @@
 #ifndef EXACTFORMER_DATASET_H
 #define EXACTFORMER_DATASET_H
 
+#include <exactformer/peers.h>
 #include <exactformer/status.h>
 
 #ifdef __cplusplus
@@ -15,16 +16,17 @@ extern "C" {
  * xf_dataset_clear. Sequence j is rows x_offsets[j] .. x_offsets[j+1]-1 of x.
  * A data set without targets (run input) has y == y_offsets == NULL, n_targets 0. */
 typedef struct xf_dataset {
-    int64_t n_sequences; /* N */
-    int64_t d;           /* dimension of a token */
-    int64_t n_tokens;    /* T */
-    int64_t n_targets;   /* M */
-    int positions;       /* k if the last coordinate is l * 2^-k, the position of
-                            token l in its sequence; -1 if nothing was appended */
-    double *x;           /* [T][d] */
-    int64_t *x_offsets;  /* [N+1] */
-    double *y;           /* [M][d] */
-    int64_t *y_offsets;  /* [N+1] */
+    int64_t n_sequences;        /* N */
+    int64_t d;                  /* dimension of a token */
+    int64_t n_tokens;           /* T */
+    int64_t n_targets;          /* M */
+    int positions;              /* k if the last coordinate is l * 2^-k, the position of
+                                   token l in its sequence; -1 if nothing was appended */
+    double *x;                  /* [T][d]; not to be written to if `storage` is set */
+    int64_t *x_offsets;         /* [N+1] */
+    double *y;                  /* [M][d] */
+    int64_t *y_offsets;         /* [N+1] */
+    struct xf_storage *storage; /* the file that x lies in, NULL if it is the heap */
 } xf_dataset;
 
 /* How to read a data set. All-zero (or a NULL pointer) means the defaults. */
@@ -35,12 +37,19 @@ typedef struct xf_dataset_options {
     int position_bits;    /* with append_positions: k + 1 to force the scale 2^-k, 0: choose */
     xf_note_fn note;      /* remarks: unknown arrays, dropped duplicates; may be NULL */
     void *note_context;
+    const xf_peers *peers; /* processes that make this call together, or NULL: every one checks the
+                              tokens of its own sequences */
 } xf_dataset_options;
 
 XF_API void xf_dataset_init(xf_dataset *data);
 XF_API void xf_dataset_clear(xf_dataset *data);
 
-/* Read a data set from .npz, .safetensors or .jsonl (by the file's extension) and
+/* Tokens that would take more than a quarter of the memory stay in a file: a .safetensors file that
+ * holds them as F64 at a multiple of 8 bytes, without -0.0, is mapped (and must not be changed
+ * while the data set lives: a file cut short ends the process with SIGBUS); others go to a
+ * temporary file without a name in $TMPDIR, or /var/tmp. .jsonl is read into memory.
+ *
+ * Read a data set from .npz, .safetensors or .jsonl (by the file's extension) and
  * check it as xf_dataset_check does. -0.0 becomes +0.0; a repeated pair is
  * dropped with a note. `out` is overwritten and need not be initialised; on failure it is
  * left cleared.

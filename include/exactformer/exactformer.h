@@ -4,11 +4,13 @@
 #define EXACTFORMER_EXACTFORMER_H
 
 #include <exactformer/build.h>
+#include <exactformer/certify.h>
 #include <exactformer/dataset.h>
 #include <exactformer/diagnose.h>
 #include <exactformer/generate.h>
 #include <exactformer/inspect.h>
 #include <exactformer/model.h>
+#include <exactformer/peers.h>
 #include <exactformer/run.h>
 #include <exactformer/status.h>
 #include <exactformer/trace.h>

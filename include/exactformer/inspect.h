@@ -14,6 +14,8 @@ typedef struct xf_inspection {
     int64_t bound;              /* published bound for the model's attention */
     int64_t parameters_dense;   /* numbers in the interchange layout */
     int64_t parameters_nonzero; /* those that are not zero, identity scalars (1) included */
+    double nonzero_ratio;       /* parameters_nonzero over the number of target values, d M */
+    int cell_bits;              /* of the cells that the writer reads, 0 if it reads none */
     double l2_norm_squared;     /* sum of squares of all of them */
     double max_abs_weight;
     int has_margin; /* nonzero if a data set was given and the margin is known */

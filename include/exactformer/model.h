@@ -106,6 +106,18 @@ XF_API xf_status xf_model_save(const xf_model *model, const char *path, xf_error
 XF_API xf_status xf_model_save_as(const xf_model *model, const char *path, xf_layout layout,
                                   xf_error *error);
 
+/* Everything about a model but its weights: the JSON object `config` of a model file, as one line
+ * of text that the caller releases with xf_text_free. Errors: XF_ERR_MEMORY. */
+XF_API xf_status xf_model_config(char **out, const xf_model *model, xf_error *error);
+XF_API void xf_text_free(char *text);
+
+/* The way back: a model of identity blocks that is otherwise as `config` says, for the caller to
+ * put weights into and to check with xf_model_check. Nonzero full_A, full_V: with arrays for full
+ * matrices, zero. `out` need not be initialised and is left cleared on failure.
+ * Errors: XF_ERR_DATA naming the key, XF_ERR_MEMORY. */
+XF_API xf_status xf_model_from_config(xf_model *out, const char *config, int full_A, int full_V,
+                                      xf_error *error);
+
 /* The bound of the paper for N sequences and M targets: 2M + 2N + 1 blocks for
  * hardmax, 2M + 3N for softmax (arXiv:2502.02270, Theorems 1 and 2). */
 XF_API int64_t xf_published_bound(int64_t n_sequences, int64_t n_targets, xf_attention attention);

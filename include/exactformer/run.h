@@ -4,6 +4,7 @@
 
 #include <exactformer/dataset.h>
 #include <exactformer/model.h>
+#include <exactformer/peers.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +26,7 @@ typedef struct xf_run_options {
     int threads; /* 0: as many as there are cores */
     xf_progress_fn progress;
     void *progress_context;
+    const xf_peers *peers; /* xf_verify: processes that make this call together, or NULL */
 } xf_run_options;
 
 /* T(X_j) for every sequence of `input` (targets ignored): out [T][d], row-major, one

@@ -6,6 +6,7 @@
 #include "construct/pooled.h"
 #include "construct/published.h"
 #include "construct/resnet.h"
+#include "core/dataset_check.h"
 
 #include <exactformer/run.h>
 
@@ -100,7 +101,8 @@ static xf_status self_check(const xf_model *model, const xf_dataset *data,
                             const xf_build_options *options, xf_error *error) {
     xf_run_options run = {.threads = options->threads,
                           .progress = options->progress,
-                          .progress_context = options->progress_context};
+                          .progress_context = options->progress_context,
+                          .peers = options->peers};
     xf_verify_report verified;
     xf_status status = xf_verify(&verified, model, data, &run, error);
     if (status != XF_NOT_EXACT)
@@ -120,7 +122,7 @@ xf_status xf_build(xf_model *out, const xf_dataset *data, const xf_build_options
     options = options != NULL ? options : &defaults;
     XFI_TRY(check_options(options, error));
     XFI_TRY(xfi_fpenv_check(error));
-    XFI_TRY(xf_dataset_check(data, error));
+    XFI_TRY(xfi_dataset_check_shared(data, options->peers, error));
     double start = now();
     xf_status status = construct(out, data, options, &local, error);
     double built = now();

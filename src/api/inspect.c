@@ -77,6 +77,12 @@ xf_status xf_inspect(xf_inspection *out, const xf_model *model, const xf_dataset
     int n_arrays = xfi_model_arrays(model, arrays);
     for (int i = 0; i < n_arrays; i++)
         measure_array(out, &arrays[i]);
+    if (model->n_targets > 0)
+        out->nonzero_ratio =
+            (double)out->parameters_nonzero / ((double)model->n_targets * (double)model->d);
+    int pooled = strcmp(model->construction, "pooled") == 0; /* others quantise otherwise */
+    for (int64_t i = 0; pooled && i < model->n_phases && out->cell_bits == 0; i++)
+        out->cell_bits = xfi_cell_bits(&model->phases[i]);
     if (data == NULL)
         return XF_OK;
     return xfi_has_published_front(model) ? measure_published(out, model, data, error)

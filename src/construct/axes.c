@@ -3,21 +3,46 @@
 
 #include <limits.h>
 
-static double target(const xfi_problem *problem, int64_t row, int k) {
-    return problem->y[row * problem->data->d + k];
+/* What the writers ask of one coordinate of the targets. */
+typedef struct column {
+    int top;        /* exponents of the nonzero values, INT_MIN and INT_MAX without any */
+    int bottom;     /* their lowest bits */
+    int least;      /* exponents again, subnormal numbers of the format left out */
+    int subnormal;  /* is there any? */
+    double largest; /* |y| */
+} column;
+
+static void look_at(column *at, double y, const xfi_format *format) {
+    if (y == 0.0)
+        return;
+    int exponent = xfi_exponent(y), lowest = xfi_lowest_bit(y);
+    at->top = exponent > at->top ? exponent : at->top;
+    at->bottom = lowest < at->bottom ? lowest : at->bottom;
+    if (exponent < format->emin)
+        at->subnormal = 1;
+    else if (exponent < at->least)
+        at->least = exponent;
+    at->largest = fmax(at->largest, fabs(y));
+}
+
+/* columns [n] of the coordinates from `first` on, in one pass over the targets. */
+static void look_at_columns(column *columns, const xfi_problem *problem, int64_t first, int64_t n) {
+    int64_t d = problem->data->d;
+    for (int64_t k = 0; k < n; k++)
+        columns[k] = (column){.top = INT_MIN, .bottom = INT_MAX, .least = INT_MAX};
+    for (int64_t g = 0; g < problem->data->n_targets; g++)
+        for (int64_t k = 0; k < n; k++)
+            look_at(&columns[k], problem->y[g * d + first + k], &problem->format);
+}
+
+static int grid_bits(const column *at) {
+    return at->top == INT_MIN ? 0 : at->top - at->bottom + 1;
 }
 
 int xfi_grid_bits(const xfi_problem *problem, int k) {
-    int top = INT_MIN, bottom = INT_MAX;
-    for (int64_t g = 0; g < problem->data->n_targets; g++) {
-        double y = target(problem, g, k);
-        if (y == 0.0)
-            continue;
-        int exponent = xfi_exponent(y), lowest = xfi_lowest_bit(y);
-        top = exponent > top ? exponent : top;
-        bottom = lowest < bottom ? lowest : bottom;
-    }
-    return top == INT_MIN ? 0 : top - bottom + 1;
+    column at;
+    look_at_columns(&at, problem, k, 1);
+    return grid_bits(&at);
 }
 
 int xfi_sorted_exponent_limit(const xfi_format *format) {
@@ -26,69 +51,92 @@ int xfi_sorted_exponent_limit(const xfi_format *format) {
 
 /* Are all nonzero |y_k| of moderate size? Subnormals count only if `subnormals` is 0: the sorted
  * writer has a class for them. */
-static int moderate(const xfi_problem *problem, int k, int subnormals) {
-    int limit = xfi_sorted_exponent_limit(&problem->format);
-    for (int64_t g = 0; g < problem->data->n_targets; g++) {
-        double y = target(problem, g, k);
-        if (y == 0.0 || (subnormals && xfi_exponent(y) < problem->format.emin))
-            continue;
-        int exponent = xfi_exponent(y);
-        if (exponent < -limit || exponent > limit)
-            return 0;
-    }
-    return 1;
+static int moderate(const column *at, const xfi_format *format, int subnormals) {
+    int limit = xfi_sorted_exponent_limit(format);
+    return (subnormals || !at->subnormal) && (at->top == INT_MIN || at->top <= limit) &&
+           (at->least == INT_MAX || at->least >= -limit);
 }
 
 /* Grid bits of k; more than any format has if k is no use to the grid writer. */
-static int useful_bits(const xfi_problem *problem, int k) {
-    return moderate(problem, k, 0) ? xfi_grid_bits(problem, k) : INT_MAX - 1;
+static int useful_bits(const column *at, const xfi_format *format) {
+    return moderate(at, format, 0) ? grid_bits(at) : INT_MAX - 1;
+}
+
+enum { COLUMNS = 64 }; /* looked at in one pass */
+
+/* Call `take` for every coordinate in turn. */
+static void for_columns(const xfi_problem *problem,
+                        void (*take)(void *context, int k, const column *at), void *context) {
+    column columns[COLUMNS];
+    for (int64_t first = 0; first < problem->data->d; first += COLUMNS) {
+        int64_t n = problem->data->d - first < COLUMNS ? problem->data->d - first : COLUMNS;
+        look_at_columns(columns, problem, first, n);
+        for (int64_t k = 0; k < n; k++)
+            take(context, (int)(first + k), &columns[k]);
+    }
+}
+
+typedef struct grid_choice {
+    const xfi_format *format;
+    xfi_axes axes;
+    int best;
+    int second;
+} grid_choice;
+
+static void take_grid(void *context, int k, const column *at) {
+    grid_choice *choice = context;
+    int bits = useful_bits(at, choice->format);
+    if (k == 0) {
+        choice->best = bits;
+    } else if (bits < choice->best) {
+        choice->axes = (xfi_axes){k, choice->axes.k1};
+        choice->second = choice->best;
+        choice->best = bits;
+    } else if (bits < choice->second) {
+        choice->axes.k2 = k;
+        choice->second = bits;
+    }
 }
 
 xfi_axes xfi_axes_grid(const xfi_problem *problem, int *bits) {
-    int d = (int)problem->data->d;
-    xfi_axes axes = {0, -1};
-    int second = INT_MAX;
-    *bits = useful_bits(problem, 0);
-    for (int k = 1; k < d; k++) {
-        int b = useful_bits(problem, k);
-        if (b < *bits) {
-            axes = (xfi_axes){k, axes.k1};
-            second = *bits;
-            *bits = b;
-        } else if (b < second) {
-            axes.k2 = k;
-            second = b;
-        }
-    }
-    return axes;
+    grid_choice choice = {&problem->format, {0, -1}, INT_MAX, INT_MAX};
+    for_columns(problem, take_grid, &choice);
+    *bits = choice.best;
+    return choice.axes;
 }
 
-static double largest_on(const xfi_problem *problem, int k) {
-    double largest = 0;
-    for (int64_t g = 0; g < problem->data->n_targets; g++)
-        largest = fmax(largest, fabs(target(problem, g, k)));
-    return largest;
+/* k2 has the least of the largest values, k1 excepted; so the two least are remembered. */
+typedef struct sorted_choice {
+    const xfi_format *format;
+    int k1;
+    int bits;
+    int small[2];
+    double largest[2];
+} sorted_choice;
+
+static void take_sorted(void *context, int k, const column *at) {
+    sorted_choice *choice = context;
+    if (moderate(at, choice->format, 1) && (choice->k1 < 0 || grid_bits(at) < choice->bits)) {
+        choice->k1 = k;
+        choice->bits = grid_bits(at);
+    }
+    if (at->largest < choice->largest[0]) {
+        choice->small[1] = choice->small[0];
+        choice->largest[1] = choice->largest[0];
+        choice->small[0] = k;
+        choice->largest[0] = at->largest;
+    } else if (at->largest < choice->largest[1]) {
+        choice->small[1] = k;
+        choice->largest[1] = at->largest;
+    }
 }
 
 int xfi_axes_sorted(const xfi_problem *problem, xfi_axes *axes) {
-    int d = (int)problem->data->d, best = -1;
-    double limit = ldexp(1.0, xfi_sorted_exponent_limit(&problem->format) + 1);
-    *axes = (xfi_axes){-1, -1};
-    for (int k = 0; k < d; k++) {
-        int bits = moderate(problem, k, 1) ? xfi_grid_bits(problem, k) : -1;
-        if (bits >= 0 && (best < 0 || bits < best)) {
-            best = bits;
-            axes->k1 = k;
-        }
-    }
-    double least = INFINITY;
-    for (int k = 0; k < d && axes->k1 >= 0; k++) {
-        double largest = largest_on(problem, k);
-        if (k != axes->k1 && largest < limit && largest < least) {
-            least = largest;
-            axes->k2 = k;
-        }
-    }
+    double limit = xfi_power(xfi_sorted_exponent_limit(&problem->format) + 1);
+    sorted_choice choice = {&problem->format, -1, 0, {-1, -1}, {limit, limit}};
+    for_columns(problem, take_sorted, &choice);
+    int k2 = choice.small[choice.small[0] == choice.k1];
+    *axes = choice.k1 >= 0 ? (xfi_axes){choice.k1, k2} : (xfi_axes){-1, -1};
     return axes->k1 >= 0 && axes->k2 >= 0;
 }
 

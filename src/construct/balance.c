@@ -24,6 +24,8 @@ static double largest_of(const double *values, int64_t n, int64_t stride) {
 
 static void add_squares(size *sum, const double *values, int64_t n, int64_t stride) {
     for (int64_t i = 0; i < n; i++) {
+        if (values[i * stride] == 0.0)
+            continue;
         double v = ldexp(values[i * stride], -sum->exponent);
         sum->square += v * v;
     }

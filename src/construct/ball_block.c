@@ -5,19 +5,15 @@
 
 #include <string.h>
 
-double xfi_beyond(const xfi_format *format, double absolute) {
-    return absolute < ldexp(1.0, format->emax) ? 0.0 : INFINITY;
-}
-
-double xfi_ball_magnitude(xfi_ball x) {
-    return fabs(x.centre.hi) + x.error;
-}
-
 void xfi_block_view_clear(xfi_block_view *view) {
     xfi_free(view->n_inputs);
     xfi_free(view->roundings);
+    xfi_free(view->relative);
+    xfi_free(view->gamma);
+    xfi_free(view->inexact);
     xfi_free(view->negates);
     xfi_free(view->writes);
+    xfi_free(view->used);
 }
 
 static int row_negates(const xfi_block_view *view, int64_t i) {
@@ -46,6 +42,30 @@ static void count_inputs(xfi_block_view *view, int64_t i) {
         inexact |= !is_power_of_two(weight);
     }
     view->roundings[i] = (double)(terms > 1 ? terms - 1 : 0) + inexact;
+    double n = (double)view->n_inputs[i] + 4;
+    if (view->roundings[i] > 0)
+        view->relative[i] = xfi_gamma(view->format, view->roundings[i]) + n * n * 0x1p-104;
+}
+
+/* Which coordinates neuron i writes, and how. */
+static void look_at_outputs(xfi_block_view *view, int64_t i) {
+    int exact = view->n_inputs[i] == 0 && is_power_of_two(view->b[i]);
+    for (int64_t k = 0; k < view->d; k++) {
+        double weight = view->W[k * view->w + i];
+        view->writes[k] |= weight != 0.0;
+        view->inexact[k * view->w + i] =
+            (char)(weight != 0.0 && !exact && !is_power_of_two(weight));
+    }
+}
+
+static void list_used(xfi_block_view *view) {
+    for (int64_t k = 0; k < view->d; k++) {
+        int used = view->eta != 0.0 || view->writes[k];
+        for (int64_t i = 0; i < view->w && !used; i++)
+            used = view->U[i * view->d + k] != 0.0;
+        if (used)
+            view->used[view->n_used++] = k;
+    }
 }
 
 int xfi_block_view_init(xfi_block_view *view, const xf_model *model, int64_t block,
@@ -61,18 +81,25 @@ int xfi_block_view_init(xfi_block_view *view, const xf_model *model, int64_t blo
                              .b = model->ff_b + block * model->width};
     view->n_inputs = xfi_calloc(view->w, sizeof *view->n_inputs);
     view->roundings = xfi_calloc(view->w, sizeof *view->roundings);
+    view->relative = xfi_calloc(view->w, sizeof *view->relative);
+    view->gamma = xfi_calloc(view->w + 3, sizeof *view->gamma);
+    view->inexact = xfi_calloc2(view->d, view->w, 1);
     view->negates = xfi_calloc(view->w, sizeof *view->negates);
     view->writes = xfi_calloc(view->d, sizeof *view->writes);
-    if (!view->n_inputs || !view->roundings || !view->negates || !view->writes) {
+    view->used = xfi_calloc(view->d, sizeof *view->used);
+    if (!view->n_inputs || !view->roundings || !view->relative || !view->gamma || !view->inexact ||
+        !view->negates || !view->writes || !view->used) {
         xfi_block_view_clear(view);
         return 0;
     }
     for (int64_t i = 0; i < view->w; i++) {
         count_inputs(view, i);
-        for (int64_t k = 0; k < view->d; k++)
-            view->writes[k] |= view->W[k * view->w + i] != 0.0;
+        look_at_outputs(view, i);
         view->negates[i] = row_negates(view, i);
     }
+    list_used(view);
+    for (int64_t n = 0; n < view->w + 3; n++)
+        view->gamma[n] = xfi_gamma(format, (double)n);
     return 1;
 }
 
@@ -87,34 +114,18 @@ static xfi_neuron_state evaluate_neuron(const xfi_block_view *view, int64_t i, c
         absolute += fabs(row[k]) * xfi_ball_magnitude(x[k]);
         propagated += fabs(row[k]) * x[k].error;
     }
-    double n = (double)view->n_inputs[i] + 4, local = 0;
-    if (view->roundings[i] > 0)
-        local = (xfi_gamma(view->format, view->roundings[i]) + n * n * 0x1p-104) * absolute;
-    if (view->n_inputs[i] > 0)
-        local += 2 * n * view->format->smallest;
-    local += xfi_beyond(view->format, absolute);
-    return (xfi_neuron_state){
-        .a = sum, .propagated = propagated * XFI_INFLATE, .local = local * XFI_INFLATE};
-}
-
-static void decide(xfi_neuron_state *state) {
-    double a = xfi_dd_value(state->a), e = (state->propagated + state->local) * XFI_INFLATE;
-    state->active = !(a + e <= 0); /* NaN: anything may happen */
-    state->certain = a - e >= 0;
+    xfi_neuron_state state;
+    xfi_ball_neuron(&state, view, i, sum, absolute, propagated);
+    return state;
 }
 
 static void evaluate_neurons(const xfi_block_view *view, const xfi_ball *x,
                              xfi_neuron_state *states) {
-    for (int64_t i = 0; i < view->w; i++) {
-        if (view->negates[i]) {
-            states[i] = states[i - 1];
-            states[i].a.hi = -states[i].a.hi;
-            states[i].a.lo = -states[i].a.lo;
-        } else {
+    for (int64_t i = 0; i < view->w; i++)
+        if (view->negates[i])
+            xfi_ball_negated(&states[i], &states[i - 1]);
+        else
             states[i] = evaluate_neuron(view, i, x);
-        }
-        decide(&states[i]);
-    }
 }
 
 /* |d x'_c / d x_k| over the neurons that are certainly active, times the input errors,
@@ -123,7 +134,7 @@ static double propagate(const xfi_block_view *view, int64_t c, const xfi_ball *x
                         const xfi_neuron_state *states) {
     const double *out = view->W + c * view->w;
     double total = 0;
-    for (int64_t k = 0; k < view->d; k++) {
+    for (int64_t k = 0; x != NULL && k < view->d; k++) {
         if (x[k].error == 0.0)
             continue;
         double slope = k == c ? view->eta : 0.0, absolute = fabs(slope);
@@ -140,11 +151,11 @@ static double propagate(const xfi_block_view *view, int64_t c, const xfi_ball *x
     return total;
 }
 
-static xfi_ball evaluate_output(const xfi_block_view *view, int64_t c, const xfi_ball *x,
-                                const xfi_neuron_state *states) {
+xfi_ball xfi_ball_output(const xfi_block_view *view, int64_t c, xfi_ball x_c, const xfi_ball *x,
+                         const xfi_neuron_state *states) {
     const double *out = view->W + c * view->w;
-    xfi_dd sum = xfi_dd_scale(x[c].centre, view->eta);
-    double absolute = fabs(view->eta) * xfi_ball_magnitude(x[c]), local = 0;
+    xfi_dd sum = xfi_dd_scale(x_c.centre, view->eta);
+    double absolute = fabs(view->eta) * xfi_ball_magnitude(x_c), local = 0;
     int terms = absolute != 0.0, scaled = 0, inexact = absolute != 0.0 && view->eta != 1.0;
     for (int64_t i = 0; i < view->w; i++) {
         if (out[i] == 0.0 || !states[i].active)
@@ -156,12 +167,11 @@ static xfi_ball evaluate_output(const xfi_block_view *view, int64_t c, const xfi
         absolute += fabs(out[i]) * (fabs(a) + error);
         local += fabs(out[i]) * states[i].local;
         scaled |= fabs(out[i]) != 1.0;
-        inexact |=
-            !is_power_of_two(out[i]) && (view->n_inputs[i] > 0 || !is_power_of_two(view->b[i]));
+        inexact |= view->inexact[c * view->w + i];
         terms++;
     }
-    double roundings = (terms > 1 ? terms - 1 : 0) + inexact;
-    double rounding = xfi_gamma(view->format, roundings) * absolute;
+    int roundings = (terms > 1 ? terms - 1 : 0) + inexact;
+    double rounding = view->gamma[roundings] * absolute;
     if (roundings > 0 || scaled)
         rounding += 2 * (terms + 1) * view->format->smallest;
     rounding += xfi_beyond(view->format, absolute);
@@ -175,8 +185,9 @@ void xfi_ball_feed_forward(const xfi_block_view *view, xfi_ball *x, xfi_ball *ne
     evaluate_neurons(view, x, states);
     for (int64_t c = 0; c < view->d; c++) {
         if (view->writes[c] || view->eta != 1.0)
-            next[c] = view->writes[c] || view->eta != 0.0 ? evaluate_output(view, c, x, states)
-                                                          : (xfi_ball){{0, 0}, 0};
+            next[c] = view->writes[c] || view->eta != 0.0
+                          ? xfi_ball_output(view, c, x[c], x, states)
+                          : (xfi_ball){{0, 0}, 0};
         else
             next[c] = x[c];
     }

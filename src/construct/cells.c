@@ -6,7 +6,6 @@
 #include "base/rng.h"
 #include "construct/cell_pairs.h"
 #include "construct/cell_table.h"
-#include "construct/front_bound.h"
 #include "construct/front_certificate.h"
 
 #include <stdlib.h>
@@ -185,8 +184,7 @@ static xf_status certify_trial(xfi_cells *out, int *ok, cell_hunt *hunt, const c
     blocks.dtype = problem->options->dtype;
     xf_status status = XF_OK;
     if (xfi_front_emit(&front, &problem->format, axes, &blocks)) {
-        status =
-            xfi_front_bound(t, E, &blocks, blocks.n_blocks, axes.k1, data, problem->threads, error);
+        status = xfi_front_bound_problem(t, E, &blocks, axes.k1, problem, error);
         *ok = status == XF_OK;
     }
     xf_model_clear(&blocks);
@@ -247,9 +245,9 @@ static xf_status measure_candidates(cell_hunt *hunt, double *E, xf_error *error)
         xf_status status = XF_OK;
         if (xfi_front_emit(front, &problem->format, axes, &blocks)) {
             hunt->t[c] = xfi_calloc(data->n_tokens, sizeof(double));
-            status = hunt->t[c] == NULL ? xfi_fail_memory(error)
-                                        : xfi_front_bound(hunt->t[c], E, &blocks, blocks.n_blocks,
-                                                          axes.k1, data, problem->threads, error);
+            status = hunt->t[c] == NULL
+                         ? xfi_fail_memory(error)
+                         : xfi_front_bound_problem(hunt->t[c], E, &blocks, axes.k1, problem, error);
         }
         xf_model_clear(&blocks);
         XFI_TRY(status);

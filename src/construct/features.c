@@ -3,7 +3,10 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "core/tiles.h"
 #include "num/sort.h"
+
+enum { BATCH = XFI_PROJECT_BATCH };
 
 void xfi_local_clear(xfi_local *local) {
     xfi_free(local->u);
@@ -44,108 +47,198 @@ static double kept_gap(const double *sorted, int64_t n, int64_t m, double *gaps)
     return gaps[m < n ? n - m : 0];
 }
 
-static double measure_sequence(xfi_local *local, const xf_dataset *data, const double *a, int64_t j,
-                               double *sorted, double *gaps) {
-    int64_t first = data->x_offsets[j], n = data->x_offsets[j + 1] - first;
+/* Least kept gap and largest mean |s - nu| so far; the latter negated, so that both are least. */
+typedef struct extremes {
+    double delta[BATCH];
+    double minus_largest[BATCH];
+} extremes;
+
+/* Scratch of one thread. */
+typedef struct worker {
+    double *values; /* [n_tokens of a tile][BATCH] */
+    double *sorted; /* [n_max] */
+    double *gaps;   /* [n_max] */
+    extremes found;
+} worker;
+
+static void extremes_init(extremes *found) {
+    for (int c = 0; c < BATCH; c++) {
+        found->delta[c] = INFINITY;
+        found->minus_largest[c] = 0;
+    }
+}
+
+static void extremes_join(extremes *all, const extremes *some) {
+    for (int c = 0; c < BATCH; c++) {
+        all->delta[c] = fmin(all->delta[c], some->delta[c]);
+        all->minus_largest[c] = fmin(all->minus_largest[c], some->minus_largest[c]);
+    }
+}
+
+static void measure_gaps(const xfi_features *features, worker *own, const double *values, int64_t n,
+                         int64_t m) {
+    for (int c = 0; c < features->n; c++) {
+        for (int64_t l = 0; l < n; l++)
+            own->sorted[l] = values[l * BATCH + c];
+        xfi_sort_doubles(own->sorted, n);
+        own->found.delta[c] = fmin(own->found.delta[c], kept_gap(own->sorted, n, m, own->gaps));
+    }
+}
+
+/* Means, and the largest mean of |s - nu|; all features side by side. */
+static void measure_means(const xfi_features *features, worker *own, const double *values,
+                          const double *nu, int64_t j, int64_t n) {
+    double sum[BATCH] = {0}, absolute[BATCH] = {0};
     for (int64_t l = 0; l < n; l++)
-        sorted[l] = a[first + l];
-    xfi_sort_doubles(sorted, n);
-    local->low[j] = sorted[0];
-    local->high[j] = sorted[n - 1];
-    return kept_gap(sorted, n, data->y_offsets[j + 1] - data->y_offsets[j], gaps);
-}
-
-static int64_t longest(const xf_dataset *data) {
-    int64_t n = 1;
-    for (int64_t j = 0; j < data->n_sequences; j++) {
-        int64_t n_j = data->x_offsets[j + 1] - data->x_offsets[j];
-        n = n_j > n ? n_j : n;
+        for (int c = 0; c < BATCH; c++) {
+            double v = values[l * BATCH + c];
+            sum[c] += v;
+            absolute[c] += fabs(v - nu[c]);
+        }
+    for (int c = 0; c < features->n; c++) {
+        features->pools[c].mean[j] = sum[c] / (double)n - nu[c];
+        own->found.minus_largest[c] = fmin(own->found.minus_largest[c], -(absolute[c] / (double)n));
     }
-    return n;
 }
 
-static void centre_local(xfi_local *local, int64_t n) {
-    double low = INFINITY, high = -INFINITY;
+static void measure_sequence(const xfi_features *features, worker *own, const double *values,
+                             const double *nu, int64_t j) {
+    const xf_dataset *data = features->problem->data;
+    int64_t n = data->x_offsets[j + 1] - data->x_offsets[j];
+    int64_t m = data->y_offsets[j + 1] - data->y_offsets[j];
+    measure_means(features, own, values, nu, j, n);
+    if (features->locals == NULL)
+        return;
+    double low[BATCH], high[BATCH];
+    for (int c = 0; c < BATCH; c++) {
+        low[c] = INFINITY;
+        high[c] = -INFINITY;
+    }
+    xfi_features_widen(low, high, values, n);
+    for (int c = 0; c < features->n; c++) {
+        features->locals[c].low[j] = low[c];
+        features->locals[c].high[j] = high[c];
+    }
+    if (m > 1)
+        measure_gaps(features, own, values, n, m);
+}
+
+static void measure_tile(const xfi_features *features, worker *own, const xfi_tiles *tiles,
+                         int64_t tile) {
+    const xf_dataset *data = features->problem->data;
+    int64_t first = tiles->first[tile], last = tiles->first[tile + 1];
+    int64_t row = data->x_offsets[first], n = data->x_offsets[last] - row;
+    double nu[BATCH] = {0};
+    for (int c = 0; c < features->n; c++)
+        nu[c] = features->pools[c].shape.nu;
+    xfi_project_tile(own->values, data->x + row * data->d, n, data->d, features->directions);
+    if (features->shape != NULL)
+        features->shape(features->context, own->values, n);
+    for (int64_t j = first; j < last; j++)
+        measure_sequence(features, own, own->values + (data->x_offsets[j] - row) * BATCH, nu, j);
+}
+
+static int worker_init(worker *own, const xfi_tiles *tiles, int64_t n_max) {
+    own->values = xfi_calloc2(BATCH, tiles->n_tokens, sizeof(double));
+    own->sorted = xfi_calloc(n_max, sizeof(double));
+    own->gaps = xfi_calloc(n_max, sizeof(double));
+    extremes_init(&own->found);
+    return own->values && own->sorted && own->gaps;
+}
+
+static void worker_clear(worker *own) {
+    xfi_free(own->values);
+    xfi_free(own->sorted);
+    xfi_free(own->gaps);
+}
+
+static int measure_tiles(extremes *all, const xfi_features *features, const xfi_tiles *tiles) {
+    int64_t n_max = xfi_longest_sequence(features->problem->data);
+    int ok = 1;
+    extremes_init(all);
+#pragma omp parallel num_threads(xfi_problem_threads(features->problem)) reduction(&& : ok)
+    {
+        worker own = {0};
+        ok = worker_init(&own, tiles, n_max);
+#pragma omp for schedule(dynamic, 4)
+        for (int64_t tile = 0; tile < tiles->n; tile++)
+            if (ok)
+                measure_tile(features, &own, tiles, tile);
+#pragma omp critical(xfi_feature_extremes)
+        extremes_join(all, &own.found);
+        worker_clear(&own);
+    }
+    return ok;
+}
+
+static int allocate(xfi_features *features) {
+    int64_t n = features->problem->data->n_sequences;
+    int ok = 1;
+    for (int c = 0; c < features->n; c++) {
+        xfi_pool *pool = &features->pools[c];
+        pool->mean = xfi_calloc(n, sizeof(double));
+        pool->order = xfi_calloc(n, sizeof(int64_t));
+        ok = ok && pool->mean && pool->order;
+        if (features->locals == NULL)
+            continue;
+        xfi_local *local = &features->locals[c];
+        local->low = xfi_calloc(n, sizeof(double));
+        local->high = xfi_calloc(n, sizeof(double));
+        ok = ok && local->low && local->high;
+    }
+    return ok;
+}
+
+static xf_status gather_array(const xfi_problem *problem, double *values, xf_error *error) {
+    const xf_dataset *data = problem->data;
+    return xfi_share_gather(problem->options->peers, data->x_offsets, data->n_sequences, values,
+                            sizeof *values, NULL, error);
+}
+
+static xf_status gather_features(extremes *all, const xfi_features *features, xf_error *error) {
+    const xfi_problem *problem = features->problem;
+    for (int c = 0; c < features->n; c++) {
+        XFI_TRY(gather_array(problem, features->pools[c].mean, error));
+        if (features->locals == NULL)
+            continue;
+        XFI_TRY(gather_array(problem, features->locals[c].low, error));
+        XFI_TRY(gather_array(problem, features->locals[c].high, error));
+    }
+    XFI_TRY(xfi_share_least(problem->options->peers, all->delta, BATCH, error));
+    return xfi_share_least(problem->options->peers, all->minus_largest, BATCH, error);
+}
+
+static void local_range(const xfi_local *local, int64_t n, double *low, double *high) {
+    *low = INFINITY;
+    *high = -INFINITY;
     for (int64_t j = 0; j < n; j++) {
-        low = fmin(low, local->low[j]);
-        high = fmax(high, local->high[j]);
+        *low = local->low[j] < *low ? local->low[j] : *low;
+        *high = local->high[j] > *high ? local->high[j] : *high;
     }
-    double middle = low / 2 + high / 2, range = high - low;
-    local->mu = fabs(middle) > range / 8 ? middle : 0.0;
+}
+
+static void finish_local(xfi_local *local, const xfi_problem *problem, double delta, double error) {
+    int64_t n = problem->data->n_sequences;
+    double low, high;
+    local_range(local, n, &low, &high);
+    local->mu = xfi_feature_origin(low, high);
     for (int64_t j = 0; j < n; j++) {
         local->low[j] -= local->mu;
         local->high[j] -= local->mu;
     }
-}
-
-xf_status xfi_local_measure(xfi_local *local, const xfi_problem *problem, const double *a,
-                            double error, xf_error *error_record) {
-    const xf_dataset *data = problem->data;
-    int64_t n = data->n_sequences, room = longest(data);
-    local->low = xfi_calloc(n, sizeof(double));
-    local->high = xfi_calloc(n, sizeof(double));
-    double *scratch = xfi_calloc2(2, room, sizeof(double));
-    if (!local->low || !local->high || !scratch) {
-        xfi_free(scratch);
-        xfi_local_clear(local);
-        return xfi_fail_memory(error_record);
-    }
-    local->delta = INFINITY;
-    for (int64_t j = 0; j < n; j++)
-        local->delta =
-            fmin(local->delta, measure_sequence(local, data, a, j, scratch, scratch + room));
-    xfi_free(scratch);
-    centre_local(local, n);
+    local_range(local, n, &low, &high);
+    local->delta = delta;
     local->error = error;
-    double low = INFINITY, high = -INFINITY;
-    for (int64_t j = 0; j < n; j++) {
-        low = fmin(low, local->low[j]);
-        high = fmax(high, local->high[j]);
-    }
     double scale = fmax(high - low, error / problem->format.u);
-    local->score = scale > 0 && isfinite(scale) ? local->delta / scale : 0.0;
-    return XF_OK;
+    local->score = scale > 0 && isfinite(scale) ? delta / scale : 0.0;
 }
 
-/* Means of s, and the largest mean of |s|. */
-static double take_means(xfi_pool *pool, const xf_dataset *data, const double *s) {
-    double largest = 0;
-    for (int64_t j = 0; j < data->n_sequences; j++) {
-        int64_t first = data->x_offsets[j], n = data->x_offsets[j + 1] - first;
-        double sum = 0, absolute = 0;
-        for (int64_t l = 0; l < n; l++) {
-            sum += s[first + l];
-            absolute += fabs(s[first + l] - pool->shape.nu);
-        }
-        pool->mean[j] = sum / (double)n - pool->shape.nu;
-        largest = fmax(largest, absolute / (double)n);
-    }
-    return largest;
-}
-
-static void centre_pool(xfi_pool *pool, const xf_dataset *data, const double *s) {
-    double low = s[0], high = s[0];
-    for (int64_t i = 1; i < data->n_tokens; i++) {
-        low = fmin(low, s[i]);
-        high = fmax(high, s[i]);
-    }
-    double middle = low / 2 + high / 2;
-    pool->shape.nu = fabs(middle) > (high - low) / 8 ? middle : 0.0;
-}
-
-xf_status xfi_pool_measure(xfi_pool *pool, const xfi_problem *problem, const double *s,
-                           double error, xf_error *error_record) {
+/* Returns 0 if memory is short. */
+static int finish_pool(xfi_pool *pool, const xfi_problem *problem, double largest, double error) {
     const xf_dataset *data = problem->data;
     int64_t n = data->n_sequences;
-    pool->mean = xfi_calloc(n, sizeof(double));
-    pool->order = xfi_calloc(n, sizeof(int64_t));
-    if (pool->shape.kind == XFI_PLAIN)
-        centre_pool(pool, data, s);
-    double largest = pool->mean != NULL ? take_means(pool, data, s) : 0;
-    if (!pool->mean || !pool->order || !xfi_sort_index(pool->order, pool->mean, n)) {
-        xfi_pool_clear(pool);
-        return xfi_fail_memory(error_record);
-    }
+    if (!xfi_sort_index(pool->order, pool->mean, n))
+        return 0;
     pool->gap = n == 1 ? 1.0 : INFINITY;
     for (int64_t i = 0; i + 1 < n; i++)
         pool->gap = fmin(pool->gap, pool->mean[pool->order[i + 1]] - pool->mean[pool->order[i]]);
@@ -154,5 +247,46 @@ xf_status xfi_pool_measure(xfi_pool *pool, const xfi_problem *problem, const dou
     pool->score = isfinite(pool->gap) && isfinite(pool->error)
                       ? pool->gap / (pool->error > 0 ? pool->error : 1.0)
                       : 0.0;
-    return XF_OK;
+    return 1;
+}
+
+static int finish_all(const xfi_features *features, const extremes *all) {
+    const xfi_problem *problem = features->problem;
+    int ok = 1;
+#pragma omp parallel for num_threads(xfi_problem_threads(problem)) schedule(static, 1) reduction(&& : ok)
+    for (int c = 0; c < features->n; c++) {
+        double error = features->rounding[c];
+        if (features->locals != NULL)
+            finish_local(&features->locals[c], problem, all->delta[c], error);
+        ok = finish_pool(&features->pools[c], problem, -all->minus_largest[c], error) && ok;
+    }
+    return ok;
+}
+
+static void drop_all(xfi_features *features) {
+    for (int c = 0; c < features->n; c++) {
+        xfi_pool_clear(&features->pools[c]);
+        if (features->locals != NULL)
+            xfi_local_clear(&features->locals[c]);
+    }
+}
+
+static xf_status measure(xfi_features *features, const xfi_tiles *tiles, xf_error *error) {
+    extremes all;
+    if (!allocate(features) || !measure_tiles(&all, features, tiles))
+        return xfi_fail_memory(error);
+    XFI_TRY(gather_features(&all, features, error));
+    return finish_all(features, &all) ? XF_OK : xfi_fail_memory(error);
+}
+
+xf_status xfi_features_measure(xfi_features *features, xf_error *error) {
+    const xfi_problem *problem = features->problem;
+    xfi_tiles tiles;
+    xf_status status = xfi_tiles_init(&tiles, problem->data, problem->options->peers, error);
+    if (status == XF_OK)
+        status = measure(features, &tiles, error);
+    xfi_tiles_clear(&tiles);
+    if (status != XF_OK)
+        drop_all(features);
+    return status;
 }

@@ -4,9 +4,11 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "construct/ball_block.h"
+#include "construct/ball_tile.h"
+#include "core/tiles.h"
 
 #include <omp.h>
+#include <string.h>
 
 static void load_token(xfi_ball *x, const double *token, int64_t d, const xfi_format *format) {
     for (int64_t k = 0; k < d; k++) {
@@ -107,30 +109,39 @@ static void finish_token(double *t, double *E, xfi_ball a, xfi_ball pooled, doub
 }
 
 typedef struct bound_job {
-    const xf_dataset *data;
+    const xfi_front_view *front;
     const xfi_block_view *views; /* [n_front] */
-    int64_t n_front;
-    int k1;
     pool_view pool;
     xfi_format format;
+    xfi_tiles tiles;
+    int64_t n_max; /* tokens of the longest sequence */
+    xfi_bound_fn take;
+    void *context;
 } bound_job;
 
-/* Per-thread scratch for one sequence of up to n_max tokens. */
+/* Scratch of one thread. */
 typedef struct scratch {
     xfi_ball *x;    /* [d] */
     xfi_ball *next; /* [d] */
     xfi_neuron_state *states;
+    xfi_ball_tile lanes;
     xfi_ball *a; /* [n_max] */
     xfi_ball *s; /* [n_max] */
+    double *t;   /* [tiles.n_tokens] */
+    double *E;
 } scratch;
 
-static int scratch_init(scratch *room, int64_t d, int64_t w, int64_t n_max) {
+static int scratch_init(scratch *room, const bound_job *job) {
+    int64_t d = job->front->data->d, w = job->views[0].w;
     room->x = xfi_calloc(d, sizeof(xfi_ball));
     room->next = xfi_calloc(d, sizeof(xfi_ball));
     room->states = xfi_calloc(w, sizeof(xfi_neuron_state));
-    room->a = xfi_calloc(n_max, sizeof(xfi_ball));
-    room->s = xfi_calloc(n_max, sizeof(xfi_ball));
-    return room->x && room->next && room->states && room->a && room->s;
+    room->a = xfi_calloc(job->n_max, sizeof(xfi_ball));
+    room->s = xfi_calloc(job->n_max, sizeof(xfi_ball));
+    room->t = xfi_calloc(job->tiles.n_tokens, sizeof(double));
+    room->E = xfi_calloc(job->tiles.n_tokens, sizeof(double));
+    int ok = xfi_ball_tile_init(&room->lanes, d, w);
+    return ok && room->x && room->next && room->states && room->a && room->s && room->t && room->E;
 }
 
 static void scratch_clear(scratch *room) {
@@ -139,70 +150,145 @@ static void scratch_clear(scratch *room) {
     xfi_free(room->states);
     xfi_free(room->a);
     xfi_free(room->s);
+    xfi_free(room->t);
+    xfi_free(room->E);
+    xfi_ball_tile_clear(&room->lanes);
 }
 
-static void bound_sequence(const bound_job *job, int64_t j, scratch *room, double *t, double *E) {
-    const xf_dataset *data = job->data;
-    int64_t first = data->x_offsets[j], n = data->x_offsets[j + 1] - first;
+/* One block: a few tokens at a time, and only the two coordinates that matter. */
+static void feed_lanes(const bound_job *job, const double *tokens, int64_t n, scratch *room) {
+    const xfi_block_view *view = &job->views[0];
+    int64_t from = job->pool.from, k1 = job->front->k1;
+    for (int64_t first = 0; first < n; first += XFI_BALL_LANES) {
+        int64_t lanes = n - first < XFI_BALL_LANES ? n - first : XFI_BALL_LANES;
+        xfi_ball_tile_neurons(&room->lanes, view, tokens + first * view->d, lanes);
+        for (int64_t l = 0; l < lanes; l++) {
+            room->a[first + l] = xfi_ball_tile_output(&room->lanes, view, l, k1, room->x);
+            room->s[first + l] = xfi_ball_tile_output(&room->lanes, view, l, from, room->x);
+        }
+    }
+}
+
+/* Several blocks: token by token. */
+static void feed_blocks(const bound_job *job, const double *tokens, int64_t n, scratch *room) {
+    int64_t d = job->front->data->d;
     for (int64_t l = 0; l < n; l++) {
-        load_token(room->x, data->x + (first + l) * data->d, data->d, &job->format);
-        for (int64_t block = 0; block < job->n_front; block++)
+        load_token(room->x, tokens + l * d, d, &job->format);
+        for (int64_t block = 0; block < job->front->n_front; block++)
             xfi_ball_feed_forward(&job->views[block], room->x, room->next, room->states);
-        room->a[l] = room->x[job->k1];
+        room->a[l] = room->x[job->front->k1];
         room->s[l] = room->x[job->pool.from];
     }
+}
+
+/* t, E of the tokens of sequence j. */
+static void bound_sequence(const bound_job *job, int64_t j, scratch *room, double *t, double *E) {
+    const xf_dataset *data = job->front->data;
+    int64_t first = data->x_offsets[j], n = data->x_offsets[j + 1] - first;
+    const double *tokens = data->x + first * data->d;
+    if (job->front->n_front == 1)
+        feed_lanes(job, tokens, n, room);
+    else
+        feed_blocks(job, tokens, n, room);
     xfi_ball pooled = {{0, 0}, 0};
     if (job->pool.gain != 0.0)
         pooled = pooled_term(&job->pool, room->a, room->s, n, &job->format);
     for (int64_t l = 0; l < n; l++)
-        finish_token(t + first + l, E + first + l, room->a[l], pooled, job->pool.rho, &job->format);
+        finish_token(t + l, E + l, room->a[l], pooled, job->pool.rho, &job->format);
 }
 
-static int64_t longest_sequence(const xf_dataset *data) {
-    int64_t longest = 0;
-    for (int64_t j = 0; j < data->n_sequences; j++) {
-        int64_t n = data->x_offsets[j + 1] - data->x_offsets[j];
-        longest = n > longest ? n : longest;
+static int bound_tile(const bound_job *job, int64_t tile, int thread, scratch *room) {
+    const int64_t *offsets = job->front->data->x_offsets;
+    int64_t first = job->tiles.first[tile], last = job->tiles.first[tile + 1];
+    for (int64_t j = first; j < last; j++) {
+        int64_t at = offsets[j] - offsets[first];
+        bound_sequence(job, j, room, room->t + at, room->E + at);
     }
-    return longest;
+    return job->take(job->context, thread, first, last, room->t, room->E);
 }
 
-static void bound_shared(const bound_job *job, scratch *rooms, double *t, double *E, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) if (job->data->n_tokens > 512)
-    for (int64_t j = 0; j < job->data->n_sequences; j++)
-        bound_sequence(job, j, &rooms[omp_get_thread_num()], t, E);
+static int bound_tiles(const bound_job *job, scratch *rooms) {
+    int ok = 1;
+#pragma omp parallel for num_threads(job->front->threads) schedule(dynamic, 4) reduction(&& : ok)
+    for (int64_t tile = 0; tile < job->tiles.n; tile++) {
+        int thread = omp_get_thread_num();
+        ok = bound_tile(job, tile, thread, &rooms[thread]) && ok;
+    }
+    return ok;
 }
 
-static int bound_all(const bound_job *job, double *t, double *E, int threads) {
-    int64_t n_max = longest_sequence(job->data);
+static int bound_all(const bound_job *job) {
+    int threads = job->front->threads, made = 0;
     scratch *rooms = xfi_calloc(threads, sizeof *rooms);
-    int ok = rooms != NULL, made = 0;
+    int ok = rooms != NULL;
     while (ok && made < threads)
-        ok = scratch_init(&rooms[made++], job->data->d, job->views[0].w, n_max);
-    if (ok)
-        bound_shared(job, rooms, t, E, threads);
+        ok = scratch_init(&rooms[made++], job);
+    ok = ok && bound_tiles(job, rooms);
     while (made > 0)
         scratch_clear(&rooms[--made]);
     xfi_free(rooms);
     return ok;
 }
 
-xf_status xfi_front_bound(double *t, double *E, const xf_model *model, int64_t n_front, int k1,
-                          const xf_dataset *data, int threads, xf_error *error) {
-    bound_job job = {.data = data, .n_front = n_front, .k1 = k1};
-    job.format = xfi_format_of(model->dtype);
-    XFI_TRY(view_pool(&job.pool, model, n_front, k1, error));
-    xfi_block_view *views = xfi_calloc(n_front, sizeof *views);
-    int ok = views != NULL;
+static int views_init(xfi_block_view *views, int64_t *made, const xfi_front_view *front,
+                      const xfi_format *format) {
+    for (*made = 0; *made < front->n_front; ++*made)
+        if (!xfi_block_view_init(&views[*made], front->model, *made, format))
+            return 0;
+    return 1;
+}
+
+xf_status xfi_front_bound_tiles(const xfi_front_view *front, xfi_bound_fn take, void *context,
+                                xf_error *error) {
+    bound_job job = {.front = front,
+                     .n_max = xfi_longest_sequence(front->data),
+                     .take = take,
+                     .context = context};
+    job.format = xfi_format_of(front->model->dtype);
+    XFI_TRY(view_pool(&job.pool, front->model, front->n_front, front->k1, error));
+    XFI_TRY(xfi_tiles_init(&job.tiles, front->data, front->peers, error));
+    xfi_block_view *views = xfi_calloc(front->n_front, sizeof *views);
     int64_t made = 0;
-    while (ok && made < n_front) {
-        ok = xfi_block_view_init(&views[made], model, made, &job.format);
-        made += ok;
-    }
     job.views = views;
-    ok = ok && bound_all(&job, t, E, threads);
+    int ok = views != NULL && views_init(views, &made, front, &job.format) && bound_all(&job);
     for (int64_t i = 0; i < made; i++)
         xfi_block_view_clear(&views[i]);
     xfi_free(views);
+    xfi_tiles_clear(&job.tiles);
     return ok ? XF_OK : xfi_fail_memory(error);
+}
+
+/* Arrays for all tokens. */
+typedef struct bounds {
+    const int64_t *offsets;
+    double *t;
+    double *E;
+} bounds;
+
+static int copy_bounds(void *context, int thread, int64_t first, int64_t last, const double *t,
+                       const double *E) {
+    const bounds *all = context;
+    int64_t start = all->offsets[first];
+    size_t size = (size_t)(all->offsets[last] - start) * sizeof *t;
+    (void)thread;
+    memcpy(all->t + start, t, size);
+    memcpy(all->E + start, E, size);
+    return 1;
+}
+
+xf_status xfi_front_bound_shared(double *t, double *E, const xfi_front_view *front,
+                                 xf_error *error) {
+    const xf_dataset *data = front->data;
+    bounds all = {data->x_offsets, t, E};
+    XFI_TRY(xfi_front_bound_tiles(front, copy_bounds, &all, error));
+    XFI_TRY(xfi_share_gather(front->peers, data->x_offsets, data->n_sequences, t, sizeof *t,
+                             data->x_offsets, error));
+    return xfi_share_gather(front->peers, data->x_offsets, data->n_sequences, E, sizeof *E,
+                            data->x_offsets, error);
+}
+
+xf_status xfi_front_bound(double *t, double *E, const xf_model *model, int64_t n_front, int k1,
+                          const xf_dataset *data, int threads, xf_error *error) {
+    xfi_front_view front = {model, n_front, k1, data, NULL, threads};
+    return xfi_front_bound_shared(t, E, &front, error);
 }

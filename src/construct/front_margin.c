@@ -51,8 +51,7 @@ static xf_status group_margin(const xf_model *model, int64_t n_front, int k1,
     return XF_OK;
 }
 
-/* Bits of the cells that a phase reads, 0 if it reads none. */
-static int cell_bits(const xf_phase *phase) {
+int xfi_cell_bits(const xf_phase *phase) {
     if (strcmp(phase->name, "quantise") == 0)
         return (int)phase->count;
     return strcmp(phase->name, "quantise-split") == 0 ? (int)(phase->count + 1) / 2 : 0;
@@ -120,7 +119,7 @@ xf_status xfi_front_margin(const xf_model *model, const xf_dataset *data, double
     int k1 = n_front > 0 ? find_axis(model, n_front) : -1;
     if (k1 < 0 || next == model->n_phases)
         return xfi_fail(error, XF_ERR_ARGUMENT, "this model has no pooled front end");
-    int b = cell_bits(&model->phases[next]);
+    int b = xfi_cell_bits(&model->phases[next]);
     return b > 0 ? cell_margin(model, n_front, k1, b, data, margin, sequence, error)
                  : group_margin(model, n_front, k1, data, margin, sequence, error);
 }

@@ -12,4 +12,7 @@
 xf_status xfi_front_margin(const xf_model *model, const xf_dataset *data, double *margin,
                            int64_t sequence[2], xf_error *error);
 
+/* Bits of the cells that a phase reads, 0 if it reads none. */
+int xfi_cell_bits(const xf_phase *phase);
+
 #endif

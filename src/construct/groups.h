@@ -4,6 +4,8 @@
 
 #include "construct/problem.h"
 
+#include <exactformer/peers.h>
+
 /* Every token of the group, in every evaluation order, lands in [low, high]. */
 typedef struct xfi_group {
     double low;
@@ -31,5 +33,23 @@ typedef struct xfi_groups {
 xf_status xfi_groups_make(xfi_groups *out, const xf_dataset *data, const double *t, const double *E,
                           xf_error *error);
 void xfi_groups_clear(xfi_groups *groups);
+
+/* The same from t and E tile by tile: begin, hand every tile to xfi_groups_cut (an xfi_bound_fn
+ * whose context is the maker), end. */
+typedef struct xfi_groups_maker {
+    xfi_groups *groups;
+    const xf_dataset *data;
+    const xf_peers *peers;
+    int threads;
+    struct xfi_cutter *cutters; /* [threads], owned */
+} xfi_groups_maker;
+
+/* Errors: XF_ERR_MEMORY; nothing to end then. */
+xf_status xfi_groups_begin(xfi_groups_maker *maker, xfi_groups *out, const xf_dataset *data,
+                           const xf_peers *peers, int threads, xf_error *error);
+int xfi_groups_cut(void *context, int thread, int64_t first, int64_t last, const double *t,
+                   const double *E);
+/* Gather, sort and measure, if `status` is XF_OK, else clear. Errors: XF_ERR_IO, XF_ERR_MEMORY. */
+xf_status xfi_groups_end(xfi_groups_maker *maker, xf_status status, xf_error *error);
 
 #endif

@@ -23,25 +23,45 @@ static void draw_kinks(xfi_front *shape, const xfi_problem *problem, xfi_rng *rn
     }
 }
 
-static void evaluate(double *f, const xfi_front *shape, const xfi_problem *problem) {
-    for (int64_t l = 0; l < problem->data->n_tokens; l++) {
-        double x = problem->data->x[l];
-        f[l] = x * problem->unit;
+typedef struct joint_feature {
+    const xfi_front *shape;
+    double unit;
+} joint_feature;
+
+/* The projections are x itself. */
+static void shape_joint(const void *context, double *values, int64_t n_tokens) {
+    const joint_feature *feature = context;
+    const xfi_front *shape = feature->shape;
+    for (int64_t l = 0; l < n_tokens; l++) {
+        double *v = values + l * XFI_PROJECT_BATCH, x = v[0];
+        v[0] = x * feature->unit;
         for (int i = 0; i < shape->n_kinks; i++)
-            f[l] += shape->sign[i] * fmax(shape->v[i] * x + shape->bias[i], 0.0);
+            v[0] += shape->sign[i] * fmax(shape->v[i] * x + shape->bias[i], 0.0);
     }
 }
 
-/* The two views of f; owned by the caller whatever happens. */
+/* Both views of the feature; cleared after a failure. */
 static xf_status measure(xfi_local *local, xfi_pool *pool, const xfi_problem *problem,
-                         const double *f, xf_error *error) {
-    double rounding = 4 * problem->format.u;
-    local->u = xfi_calloc(1, sizeof(double));
-    if (local->u == NULL)
-        return xfi_fail_memory(error);
+                         xf_error *error) {
+    static const double directions[XFI_PROJECT_BATCH] = {1.0};
+    joint_feature feature = {&pool->shape, problem->unit};
+    xfi_features features = {.problem = problem,
+                             .directions = directions,
+                             .shape = shape_joint,
+                             .context = &feature,
+                             .n = 1,
+                             .locals = local,
+                             .pools = pool,
+                             .rounding = {4 * problem->format.u}};
     local->u[0] = problem->unit;
-    XFI_TRY(xfi_local_measure(local, problem, f, rounding, error));
-    return xfi_pool_measure(pool, problem, f, rounding, error);
+    if (pool->shape.kind == XFI_PLAIN) { /* x unit has the range of x, scaled exactly */
+        double low[XFI_PROJECT_BATCH], high[XFI_PROJECT_BATCH];
+        xf_status status = xfi_projection_ranges(low, high, problem, directions, 1, error);
+        if (status != XF_OK)
+            return status;
+        pool->shape.nu = xfi_feature_origin(low[0] * problem->unit, high[0] * problem->unit);
+    }
+    return xfi_features_measure(&features, error);
 }
 
 static xf_status try_joint(xfi_search *search, int plain, xfi_rng *rng, xfi_candidate *out, int *n,
@@ -50,12 +70,13 @@ static xf_status try_joint(xfi_search *search, int plain, xfi_rng *rng, xfi_cand
     xfi_local local = {0};
     xfi_pool pool = {
         .shape = {.kind = plain ? XFI_PLAIN : XFI_KINKS, .joint = 1, .n_kinks = plain ? 0 : 2}};
+    local.u = xfi_calloc(1, sizeof(double));
     pool.shape.v = xfi_calloc(2, sizeof(double));
-    if (pool.shape.v == NULL)
-        return xfi_fail_memory(error);
-    draw_kinks(&pool.shape, problem, rng);
-    evaluate(search->feature, &pool.shape, problem);
-    xf_status status = measure(&local, &pool, problem, search->feature, error);
+    xf_status status = local.u && pool.shape.v ? XF_OK : xfi_fail_memory(error);
+    if (status == XF_OK) {
+        draw_kinks(&pool.shape, problem, rng);
+        status = measure(&local, &pool, problem, error);
+    }
     if (status == XF_OK)
         status =
             xfi_search_pair(problem, &local, &pool,

@@ -28,14 +28,14 @@ static double written_y1(const xfi_written *written, int64_t target) {
  * c - 2^k >= bottom. All exact: c has at most p bits because 2^k >= ulp(high). */
 static int find_code(xfi_item *item, double bottom, const xfi_format *format) {
     double top = item->low;
-    if (!(top > bottom) || !(item->high < ldexp(1.0, format->emax - ROOM)))
+    if (!(top > bottom) || !(item->high < xfi_power(format->emax - ROOM)))
         return 0;
     int largest = xfi_exponent(top - bottom);
     for (int k = largest; k >= largest - 2; k--) {
         if (k > format->emax - 2 || k < -(format->emax - 2) ||
-            ldexp(1.0, k) < xfi_ulp(format, item->high))
+            xfi_power(k) < xfi_ulp(format, item->high))
             continue;
-        double step = ldexp(1.0, k), code = floor(ldexp(top, -k)) * step;
+        double step = xfi_power(k), code = floor(ldexp(top, -k)) * step;
         if (code - step < bottom)
             continue;
         item->k = k;
@@ -66,7 +66,7 @@ static int lower_bit(int lowest, double v) {
  * the same block (0: none). */
 static int fits(double code, double y, double clamped, const xfi_format *format) {
     int e = lower_bit(lower_bit(lower_bit(INT_MAX, code), y), clamped);
-    double limit = ldexp(1.0, format->p + e);
+    double limit = xfi_power(format->p + e);
     xfi_dd sum = xfi_two_sum(code, fabs(y));
     return sum.hi < limit || (sum.hi == limit && sum.lo <= 0.0);
 }

@@ -6,6 +6,7 @@
 #include "construct/argmax.h"
 #include "construct/assemble.h"
 #include "construct/balance.h"
+#include "construct/cell_writers.h"
 #include "construct/displacement.h"
 #include "construct/search.h"
 #include "construct/separation_lift.h"
@@ -77,7 +78,7 @@ static xf_status try_candidates(plan *p, xfi_candidate *candidates, int n, xf_er
     xf_status status = XF_OK;
     for (int i = 0; i < n; i++) {
         int worth = candidates[i].estimate >= LEAST_ESTIMATE || (i == 0 && p->best.near_margin < 0);
-        if (status == XF_OK && !xfi_best_satisfied(&p->best) && worth)
+        if (status == XF_OK && !xfi_best_satisfied(&p->best, p->problem) && worth)
             status = try_front(p, &candidates[i].front, error);
         xfi_front_clear(&candidates[i].front);
     }
@@ -106,6 +107,16 @@ static int wants_lanes(const plan *p) {
            xfi_problem_wants_writer(p->problem, "sorted");
 }
 
+/* Is any writer that reads cells wanted? */
+static int wants_cells(const plan *p) {
+    int n = 0;
+    const xfi_cell_writer *table = xfi_cell_writers(&n);
+    while (n > 0)
+        if (xfi_problem_wants_writer(p->problem, table[--n].name))
+            return 1;
+    return 0;
+}
+
 /* Up to so many targets the lanes serve: they are about as shallow, and their depth is a function
  * of M alone, not of how many bits tell the cells apart. */
 enum { FEW_TARGETS = 80 };
@@ -114,7 +125,7 @@ enum { FEW_TARGETS = 80 };
 static int cells_pay(const plan *p) {
     const xf_dataset *data = p->problem->data;
     int64_t least = (data->n_targets + 3) / 4 + 3;
-    if (data->d < 2)
+    if (data->d < 2 || !wants_cells(p))
         return 0;
     if (p->best.small_norm || p->best.model.n_blocks == 0)
         return 1;
@@ -160,7 +171,8 @@ static int goes_on(const plan *p) {
 
 static xf_status plain_rounds(plan *p, xfi_search *search, xf_error *error) {
     int tried = xfi_problem_wants_front(p->problem, "plain");
-    for (int round = 0; round < PLAIN_ROUNDS && !xfi_best_satisfied(&p->best); round++) {
+    for (int round = 0; round < PLAIN_ROUNDS && !xfi_best_satisfied(&p->best, p->problem);
+         round++) {
         if (p->best.model.n_blocks == 0 && hopeless(p, 0.25))
             break;
         XFI_TRY(xfi_search_plain(search, round, error));
@@ -273,7 +285,7 @@ static xf_status search_behind(plan *p, const xfi_problem *lifted, xf_error *err
     if (lifted->data->d == 1 && !lifted->all_single)
         status = joint_rounds(p, &search, error);
     for (int round = 0; round < PLAIN_ROUNDS && lifted->data->d > 1 && status == XF_OK &&
-                        !xfi_best_satisfied(&p->best);
+                        !xfi_best_satisfied(&p->best, p->problem);
          round++) {
         status = xfi_search_plain(&search, round, error);
         if (status == XF_OK)

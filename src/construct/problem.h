@@ -40,6 +40,9 @@ int xfi_problem_scale_targets(xfi_problem *problem, int exponent, xf_status *sta
 int xfi_problem_wants_front(const xfi_problem *problem, const char *name);
 int xfi_problem_wants_writer(const xfi_problem *problem, const char *name);
 
+/* Threads for a pass over the tokens: one if there are few. */
+int xfi_problem_threads(const xfi_problem *problem);
+
 /* Call the progress callback. XF_ERR_CANCELLED if it asks to stop. */
 xf_status xfi_problem_progress(const xfi_problem *problem, const char *phase, double done,
                                xf_error *error);

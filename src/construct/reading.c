@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "construct/balance.h"
-#include "construct/front_bound.h"
+#include "construct/front_certificate.h"
 
 #include <stdlib.h>
 
@@ -99,8 +99,7 @@ static xf_status bound_front(double *t, double *E, double *norm, int *feasible,
     xf_status status = XF_OK;
     *feasible = xfi_front_emit(&front, &problem->format, axes, &blocks);
     if (*feasible)
-        status = xfi_front_bound(t, E, &blocks, blocks.n_blocks, axes.k1, problem->data,
-                                 problem->threads, error);
+        status = xfi_front_bound_problem(t, E, &blocks, axes.k1, problem, error);
     *norm = xfi_balanced_norm(&blocks, 0, blocks.n_blocks);
     xf_model_clear(&blocks);
     return status;

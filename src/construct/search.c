@@ -12,13 +12,8 @@
 xf_status xfi_search_init(xfi_search *search, const xfi_problem *problem, xf_error *error) {
     const xf_dataset *data = problem->data;
     *search = (xfi_search){.problem = problem};
-    search->values = xfi_calloc2(XFI_PROJECT_BATCH, data->n_tokens, sizeof(double));
-    search->feature = xfi_calloc(data->n_tokens, sizeof(double));
-    search->directions = xfi_calloc2(XFI_PROJECT_BATCH, data->d, sizeof(double));
-    if (search->values && search->feature && search->directions)
-        return XF_OK;
-    xfi_search_clear(search);
-    return xfi_fail_memory(error);
+    search->directions = xfi_calloc2(XFI_PLAIN_DIRECTIONS, data->d, sizeof(double));
+    return search->directions != NULL ? XF_OK : xfi_fail_memory(error);
 }
 
 void xfi_search_drop_pools(xfi_search *search) {
@@ -32,13 +27,11 @@ void xfi_search_clear(xfi_search *search) {
         xfi_local_clear(&search->locals[i]);
     search->n_locals = 0;
     xfi_search_drop_pools(search);
-    xfi_free(search->values);
-    xfi_free(search->feature);
     xfi_free(search->directions);
-    search->values = search->feature = search->directions = NULL;
+    search->directions = NULL;
 }
 
-void xfi_search_keep_local(xfi_search *search, xfi_local *local) {
+static void keep_local(xfi_search *search, xfi_local *local) {
     if (search->n_locals == XFI_KEEP && search->locals[XFI_KEEP - 1].score >= local->score) {
         xfi_local_clear(local);
         return;
@@ -51,7 +44,7 @@ void xfi_search_keep_local(xfi_search *search, xfi_local *local) {
     search->locals[i] = *local;
 }
 
-void xfi_search_keep_pool(xfi_search *search, xfi_pool *pool) {
+static void keep_pool(xfi_search *search, xfi_pool *pool) {
     if (search->n_pools == XFI_KEEP && search->pools[XFI_KEEP - 1].score >= pool->score) {
         xfi_pool_clear(pool);
         return;
@@ -71,45 +64,80 @@ static int copy_direction(double **out, const double *direction, int64_t d) {
     return *out != NULL;
 }
 
-/* Try one projected direction in both roles. */
-static xf_status try_direction(xfi_search *search, const double *direction, const double *values,
-                               xf_error *error) {
-    const xfi_problem *problem = search->problem;
-    double rounding = xfi_direction_error(problem, direction);
-    if (!problem->all_single) {
-        xfi_local local = {0};
-        if (!copy_direction(&local.u, direction, problem->data->d))
-            return xfi_fail_memory(error);
-        XFI_TRY(xfi_local_measure(&local, problem, values, rounding, error));
-        xfi_search_keep_local(search, &local);
+void xfi_search_keep(xfi_search *search, xfi_features *features) {
+    for (int c = 0; c < features->n; c++) {
+        if (features->locals != NULL)
+            keep_local(search, &features->locals[c]);
+        keep_pool(search, &features->pools[c]);
     }
-    xfi_pool pool = {.shape = {.kind = XFI_PLAIN, .n_kinks = 1}};
-    if (!copy_direction(&pool.shape.v, direction, problem->data->d))
+}
+
+static int set_directions(xfi_features *features, int64_t d) {
+    int ok = 1;
+    for (int c = 0; c < features->n; c++) {
+        const double *direction = features->directions + c * d;
+        ok = ok && copy_direction(&features->pools[c].shape.v, direction, d);
+        if (features->locals != NULL)
+            ok = ok && copy_direction(&features->locals[c].u, direction, d);
+    }
+    return ok;
+}
+
+/* Try a batch of directions in both roles; low, high [BATCH] are the ranges of the projections. */
+static xf_status try_directions(xfi_search *search, const double *directions, const double *low,
+                                const double *high, xf_error *error) {
+    const xfi_problem *problem = search->problem;
+    xfi_local locals[XFI_PROJECT_BATCH] = {{0}};
+    xfi_pool pools[XFI_PROJECT_BATCH] = {{.shape = {0}}};
+    xfi_features features = {.problem = problem,
+                             .directions = directions,
+                             .n = XFI_PROJECT_BATCH,
+                             .locals = problem->all_single ? NULL : locals,
+                             .pools = pools};
+    for (int c = 0; c < features.n; c++) {
+        pools[c].shape.kind = XFI_PLAIN;
+        pools[c].shape.n_kinks = 1;
+        pools[c].shape.nu = xfi_feature_origin(low[c], high[c]);
+        features.rounding[c] = xfi_direction_error(problem, directions + c * problem->data->d);
+    }
+    if (!set_directions(&features, problem->data->d)) {
+        for (int c = 0; c < features.n; c++) {
+            xfi_local_clear(&locals[c]);
+            xfi_pool_clear(&pools[c]);
+        }
         return xfi_fail_memory(error);
-    XFI_TRY(xfi_pool_measure(&pool, problem, values, rounding, error));
-    xfi_search_keep_pool(search, &pool);
+    }
+    XFI_TRY(xfi_features_measure(&features, error));
+    xfi_search_keep(search, &features);
     return XF_OK;
 }
 
-xf_status xfi_search_plain(xfi_search *search, int round, xf_error *error) {
+/* Axes (in round 0) and sparse ones, sparse ones, dense ones. */
+static void draw_directions(xfi_search *search, int round) {
     static const xfi_direction_kind kinds[3][2] = {
         {XFI_AXIS, XFI_SPARSE}, {XFI_SPARSE, XFI_SPARSE}, {XFI_DENSE, XFI_SCALED}};
-    const xf_dataset *data = search->problem->data;
+    int64_t d = search->problem->data->d;
     xfi_rng rng;
     xfi_rng_seed(&rng, search->problem->options->seed, 0x100 + (uint64_t)round);
-    for (int batch = 0; batch < 3; batch++) {
-        for (int c = 0; c < XFI_PROJECT_BATCH; c++) {
-            int axis = batch == 0 && round * XFI_PROJECT_BATCH + c < data->d;
-            xfi_direction_kind kind = batch == 0 ? kinds[0][!axis] : kinds[batch][c % 2];
-            xfi_draw_direction(search->directions + c * data->d, search->problem, &rng, kind,
-                               round * XFI_PROJECT_BATCH + c);
-        }
-        xfi_project(search->values, data->x, data->n_tokens, data->d, search->directions,
-                    search->problem->threads);
-        for (int c = 0; c < XFI_PROJECT_BATCH; c++)
-            XFI_TRY(try_direction(search, search->directions + c * data->d,
-                                  search->values + c * data->n_tokens, error));
-        XFI_TRY(xfi_problem_progress(search->problem, "directions", (batch + 1) / 3.0, error));
+    for (int i = 0; i < XFI_PLAIN_DIRECTIONS; i++) {
+        int batch = i / XFI_PROJECT_BATCH, c = i % XFI_PROJECT_BATCH;
+        int axis = batch == 0 && round * XFI_PROJECT_BATCH + c < d;
+        xfi_direction_kind kind = batch == 0 ? kinds[0][!axis] : kinds[batch][c % 2];
+        xfi_draw_direction(search->directions + i * d, search->problem, &rng, kind,
+                           round * XFI_PROJECT_BATCH + c);
+    }
+}
+
+xf_status xfi_search_plain(xfi_search *search, int round, xf_error *error) {
+    double low[XFI_PLAIN_DIRECTIONS], high[XFI_PLAIN_DIRECTIONS];
+    int batches = XFI_PLAIN_DIRECTIONS / XFI_PROJECT_BATCH;
+    draw_directions(search, round);
+    XFI_TRY(xfi_projection_ranges(low, high, search->problem, search->directions, batches, error));
+    for (int b = 0; b < batches; b++) {
+        int first = b * XFI_PROJECT_BATCH;
+        XFI_TRY(try_directions(search, search->directions + first * search->problem->data->d,
+                               low + first, high + first, error));
+        XFI_TRY(xfi_problem_progress(search->problem, "directions", (b + 1.0) / batches, error));
     }
     return XF_OK;
 }

@@ -7,7 +7,11 @@
 
 #include "construct/features.h"
 
-enum { XFI_KEEP = 4, XFI_CANDIDATES = XFI_KEEP * XFI_KEEP };
+enum {
+    XFI_PLAIN_DIRECTIONS = 3 * XFI_PROJECT_BATCH,
+    XFI_KEEP = 4,
+    XFI_CANDIDATES = XFI_KEEP * XFI_KEEP
+};
 
 /* The best features so far, best first. */
 typedef struct xfi_search {
@@ -16,9 +20,7 @@ typedef struct xfi_search {
     int n_pools;
     xfi_local locals[XFI_KEEP];
     xfi_pool pools[XFI_KEEP];
-    double *values;     /* [XFI_PROJECT_BATCH][T] projections */
-    double *feature;    /* [T] */
-    double *directions; /* [XFI_PROJECT_BATCH][d] */
+    double *directions; /* [XFI_PLAIN_DIRECTIONS][d] */
 } xfi_search;
 
 /* A front end (sigma 1, no shift) and its estimated margin. */
@@ -41,9 +43,8 @@ void xfi_search_drop_pools(xfi_search *search);
 xf_status xfi_search_kinks(xfi_search *search, int round, xf_error *error);
 xf_status xfi_search_folds(xfi_search *search, int n_folds, xf_error *error);
 
-/* Keep a measured feature if it is among the best, else clear it. */
-void xfi_search_keep_local(xfi_search *search, xfi_local *local);
-void xfi_search_keep_pool(xfi_search *search, xfi_pool *pool);
+/* Keep the measured features that are among the best, clear the others. */
+void xfi_search_keep(xfi_search *search, xfi_features *features);
 
 /* Insert the front end of one local (NULL: none) and one pool feature with gain K into the
  * list out [*n + 1], best estimate first; nothing if K is infinite. */

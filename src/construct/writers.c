@@ -8,15 +8,46 @@
 #include "construct/cell_writers.h"
 #include "construct/sequences.h"
 #include "construct/split.h"
+#include "core/model_shape.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_SUCCESSES = 3 /* stop looking for fewer blocks after so many models */ };
+/* Stop looking for fewer blocks after so many models. With MANY targets, where each look costs
+ * passes, a depth within 1 % of the regular one will do; with VERY_MANY, where hardly a front end
+ * has gaps that spare the extra blocks, the first model. */
+enum { MAX_SUCCESSES = 3, MANY_TARGETS = 5000, VERY_MANY_TARGETS = 20000 };
 
 void xfi_best_init(xfi_best *best) {
     *best = (xfi_best){.near_margin = -1};
     xf_model_init(&best->model);
+}
+
+/* Depths within 1 % of the least are as good as that. */
+static int is_shallow(const xfi_best *best, int64_t blocks) {
+    return blocks - best->least_blocks <= best->least_blocks / 100;
+}
+
+static int64_t count_nonzeros(const xf_model *model) {
+    xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
+    int64_t n = 0;
+    int n_arrays = xfi_model_arrays(model, arrays);
+    for (int a = 0; a < n_arrays; a++)
+        for (int64_t i = 0; i < arrays[a].n_blocks * arrays[a].shape[0] * arrays[a].shape[1]; i++)
+            n += arrays[a].values[i] != 0.0;
+    return n;
+}
+
+/* Does a model with so many blocks and nonzeros take the place of the best? Among those about as
+ * shallow as the shallowest, fewer nonzeros win, then fewer blocks. */
+static int replaces(const xfi_best *best, int64_t blocks, double norm, int64_t nonzeros) {
+    if (best->model.n_blocks == 0)
+        return 1;
+    if (best->small_norm)
+        return norm < best->norm;
+    if (!is_shallow(best, blocks) || !is_shallow(best, best->model.n_blocks))
+        return blocks < best->model.n_blocks;
+    return nonzeros != best->nonzeros ? nonzeros < best->nonzeros : blocks < best->model.n_blocks;
 }
 
 /* Is a model of these costs better than one of those? */
@@ -83,16 +114,20 @@ void xfi_best_keep(xfi_best *best, xf_model *model, const xfi_made *made,
     int allowed = model->n_blocks <= bound;
     double norm = xfi_balanced_norm(model, 0, model->n_blocks);
     best->successes += allowed;
-    if (allowed)
+    int64_t nonzeros = count_nonzeros(model);
+    if (allowed) {
         xfi_best_note(best, made->front, made->writer, model->n_blocks, norm);
-    if (!allowed || (best->model.n_blocks != 0 &&
-                     !is_better(best, model->n_blocks, norm, best->model.n_blocks, best->norm))) {
+        if (best->model.n_blocks == 0 || model->n_blocks < best->least_blocks)
+            best->least_blocks = model->n_blocks;
+    }
+    if (!allowed || !replaces(best, model->n_blocks, norm, nonzeros)) {
         xf_model_clear(model);
         return;
     }
     xf_model_clear(&best->model);
     best->model = *model;
     best->norm = norm;
+    best->nonzeros = nonzeros;
     write_report(best, made);
 }
 
@@ -191,7 +226,14 @@ xf_status xfi_write_best(xfi_best *best, const xfi_front_end *front, const xfi_w
     return status;
 }
 
-/* Forecast first; build only what beats the best. */
+/* Can a model of these costs beat the best? */
+static int is_promising(const xfi_best *best, const xfi_forecast *forecast) {
+    return best->small_norm
+               ? forecast->norm < best->norm
+               : forecast->blocks < best->least_blocks || is_shallow(best, forecast->blocks);
+}
+
+/* Forecast first; build only what may beat the best. */
 static xf_status try_cell_writer(xfi_best *best, const xfi_cell_writer *writer,
                                  const xfi_cells *cells, const xfi_writers *writers,
                                  const xfi_problem *problem, xf_error *error) {
@@ -208,8 +250,7 @@ static xf_status try_cell_writer(xfi_best *best, const xfi_cell_writer *writer,
     if (!feasible || forecast.blocks > options.max_blocks)
         return XF_OK;
     xfi_best_note(best, front, writer->name, forecast.blocks, forecast.norm);
-    if (best->model.n_blocks != 0 &&
-        !is_better(best, forecast.blocks, forecast.norm, best->model.n_blocks, best->norm))
+    if (best->model.n_blocks != 0 && !is_promising(best, &forecast))
         return XF_OK;
     xf_model model;
     XFI_TRY(xfi_cell_writer_run(writer, &model, &forecast, &feasible, cells, writers, problem,
@@ -236,10 +277,13 @@ xf_status xfi_write_cells(xfi_best *best, const xfi_cells *cells, const xfi_writ
     return XF_OK;
 }
 
-int xfi_best_satisfied(const xfi_best *best) {
+int xfi_best_satisfied(const xfi_best *best, const xfi_problem *problem) {
     if (best->model.n_blocks == 0)
         return 0;
-    return best->report.extra_blocks == 0 || best->successes >= MAX_SUCCESSES;
+    int64_t M = problem->data->n_targets;
+    int64_t will_do = M > MANY_TARGETS ? best->model.n_blocks / 100 : 0;
+    int enough = M > VERY_MANY_TARGETS ? 1 : MAX_SUCCESSES;
+    return best->report.extra_blocks <= will_do || best->successes >= enough;
 }
 
 static xf_status refuse_writer(const xfi_problem *problem, xf_error *error) {

@@ -22,8 +22,10 @@ typedef struct xfi_writers {
  * miss. */
 typedef struct xfi_best {
     xf_model model;
-    int small_norm; /* the best has the least balanced norm, else the fewest blocks */
-    double norm;    /* of the best, squared, balanced */
+    int small_norm;       /* the best has the least balanced norm, else the fewest blocks */
+    double norm;          /* of the best, squared, balanced */
+    int64_t nonzeros;     /* of the best */
+    int64_t least_blocks; /* of all that were made */
     int n_alternatives;
     xf_alternative alternatives[XF_MAX_ALTERNATIVES]; /* the best included */
     xf_build_report report; /* front, writer, n_folds, extra_blocks, margin are set */
@@ -72,7 +74,7 @@ xf_status xfi_write_cells(xfi_best *best, const xfi_cells *cells, const xfi_writ
                           const xfi_problem *problem, xf_error *error);
 
 /* Nothing shallower can come: no extra blocks, or enough models were seen. */
-int xfi_best_satisfied(const xfi_best *best);
+int xfi_best_satisfied(const xfi_best *best, const xfi_problem *problem);
 
 /* The refusal when no model was found: XF_ERR_INFEASIBLE with the two sequences that come closest
  * and what would help. */

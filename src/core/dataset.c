@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "core/dataset_prepare.h"
+#include "core/dataset_storage.h"
 
 #include <string.h>
 
@@ -14,7 +15,7 @@ void xf_dataset_init(xf_dataset *data) {
 void xf_dataset_clear(xf_dataset *data) {
     if (data == NULL)
         return;
-    xfi_free(data->x);
+    xfi_tokens_free(data);
     xfi_free(data->x_offsets);
     xfi_free(data->y);
     xfi_free(data->y_offsets);

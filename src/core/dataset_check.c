@@ -58,54 +58,123 @@ xf_status xfi_dataset_check_sizes(const xf_dataset *data, xf_error *error) {
     return check_target_counts(data, error);
 }
 
-static xf_status check_values(const char *what, const double *values, const int64_t *offsets,
-                              int64_t n_sequences, int64_t d, xf_error *error) {
-    for (int64_t j = 0; j < n_sequences; j++)
-        for (int64_t row = offsets[j]; row < offsets[j + 1]; row++)
-            for (int64_t c = 0; c < d; c++) {
-                double value = values[row * d + c];
-                if (isfinite(value))
-                    continue;
-                return xfi_fail_at(error, XF_ERR_DATA, j, row - offsets[j],
-                                   "sequence %lld, %s %lld, coordinate %lld is %s; only finite "
-                                   "numbers can be represented",
-                                   (long long)j, what, (long long)(row - offsets[j]), (long long)c,
-                                   isnan(value) ? "NaN" : "infinite");
-            }
-    return XF_OK;
+/* inf - inf and NaN - NaN are NaN, others are 0; eight sums, so that none waits for another. */
+static int all_finite(const double *values, int64_t n) {
+    double sum[8] = {0}, total = 0;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; k++)
+            sum[k] += values[i + k] - values[i + k];
+    for (; i < n; i++)
+        total += values[i] - values[i];
+    for (int k = 0; k < 8; k++)
+        total += sum[k];
+    return total == 0.0;
 }
 
-xf_status xfi_dataset_check_finite(const xf_dataset *data, xf_error *error) {
-    XFI_TRY(check_values("token", data->x, data->x_offsets, data->n_sequences, data->d, error));
-    if (data->y == NULL)
-        return XF_OK;
-    return check_values("target", data->y, data->y_offsets, data->n_sequences, data->d, error);
+/* One side of the data set, with its name in messages. */
+typedef struct side {
+    const char *what;
+    int is_target;
+    xfi_sets sets;
+} side;
+
+static side side_of(const xf_dataset *data, int targets) {
+    if (targets)
+        return (side){"target", 1, {data->n_sequences, data->d, data->y, data->y_offsets}};
+    return (side){"token", 0, {data->n_sequences, data->d, data->x, data->x_offsets}};
 }
 
-static xf_status check_tokens(const xfi_sets *sets, int target, xf_error *error) {
-    for (int64_t j = 0; j < sets->n_sequences; j++) {
-        int64_t earlier = 0, token = xfi_sets_repeated_token(&earlier, sets, j);
-        if (token < 0)
+/* Name the first value of sequence j that is not finite. */
+static xf_status fail_value(const side *s, int64_t j, xf_error *error) {
+    int64_t d = s->sets.d, first = s->sets.offsets[j] * d, i = first;
+    while (isfinite(s->sets.values[i]))
+        i++;
+    int64_t row = (i - first) / d;
+    return xfi_fail_at(error, XF_ERR_DATA, j, row,
+                       "sequence %lld, %s %lld, coordinate %lld is %s; only finite "
+                       "numbers can be represented",
+                       (long long)j, s->what, (long long)row, (long long)((i - first) % d),
+                       isnan(s->sets.values[i]) ? "NaN" : "infinite");
+}
+
+/* The first sequence of the tiles with a value that is not finite, N if there is none. */
+static int64_t first_infinite(const side *s, const xfi_tiles *tiles) {
+    int64_t least = s->sets.n_sequences, d = s->sets.d;
+#pragma omp parallel for if (tiles->n > 4) schedule(dynamic, 4) reduction(min : least)
+    for (int64_t tile = 0; tile < tiles->n; tile++) {
+        int64_t first = tiles->first[tile], last = tiles->first[tile + 1];
+        const int64_t *offsets = s->sets.offsets;
+        if (all_finite(s->sets.values + offsets[first] * d, (offsets[last] - offsets[first]) * d))
             continue;
-        if (target)
-            return xfi_fail_at(error, XF_ERR_DATA, j, token,
-                               "sequence %lld: targets %lld and %lld are equal; targets are sets, "
-                               "remove the repetition",
-                               (long long)j, (long long)earlier, (long long)token);
-        return xfi_fail_at(error, XF_ERR_DATA, j, token,
-                           "sequence %lld: tokens %lld and %lld are equal; `--positions append` "
-                           "adds a position coordinate that makes them distinct",
-                           (long long)j, (long long)earlier, (long long)token);
+        while (all_finite(s->sets.values + offsets[first] * d,
+                          (offsets[first + 1] - offsets[first]) * d))
+            first++;
+        least = first < least ? first : least;
     }
+    return least;
+}
+
+/* The least sequence that some peer has found. */
+static xf_status least_of_all(int64_t *sequence, const xf_peers *peers, xf_error *error) {
+    double value = (double)*sequence; /* exact: below 2^53 */
+    XFI_TRY(xfi_share_least(peers, &value, 1, error));
+    *sequence = (int64_t)value;
     return XF_OK;
 }
 
-static xf_status check_originals(const int64_t *original, const xfi_sets *targets, int allow_same,
+xf_status xfi_dataset_check_finite(const xf_dataset *data, const xf_peers *peers, xf_error *error) {
+    xfi_tiles tiles;
+    XFI_TRY(xfi_tiles_init(&tiles, data, peers, error));
+    xf_status status = XF_OK;
+    for (int targets = 0; status == XF_OK && targets <= (data->y != NULL); targets++) {
+        side s = side_of(data, targets);
+        int64_t j = first_infinite(&s, &tiles);
+        status = least_of_all(&j, peers, error);
+        if (status == XF_OK && j < data->n_sequences)
+            status = fail_value(&s, j, error);
+    }
+    xfi_tiles_clear(&tiles);
+    return status;
+}
+
+/* Name the repeated token of sequence j. */
+static xf_status fail_repeated(const side *s, int64_t j, xf_error *error) {
+    int64_t earlier = 0, token = 0;
+    XFI_TRY(xfi_sets_repeated_token(&token, &earlier, &s->sets, j, error));
+    if (s->is_target)
+        return xfi_fail_at(error, XF_ERR_DATA, j, token,
+                           "sequence %lld: targets %lld and %lld are equal; targets are sets, "
+                           "remove the repetition",
+                           (long long)j, (long long)earlier, (long long)token);
+    return xfi_fail_at(error, XF_ERR_DATA, j, token,
+                       "sequence %lld: tokens %lld and %lld are equal; `--positions append` "
+                       "adds a position coordinate that makes them distinct",
+                       (long long)j, (long long)earlier, (long long)token);
+}
+
+/* Hash all sequences of one side, and refuse repeated tokens. */
+static xf_status check_side(uint64_t *hashes, const xf_dataset *data, int targets,
+                            const xfi_tiles *tiles, const xf_peers *peers, xf_error *error) {
+    side s = side_of(data, targets);
+    int64_t j = 0;
+    XFI_TRY(xfi_sets_hash(hashes, &j, &s.sets, tiles, error));
+    XFI_TRY(least_of_all(&j, peers, error));
+    if (j < data->n_sequences)
+        return fail_repeated(&s, j, error);
+    return xfi_share_gather(peers, data->x_offsets, data->n_sequences, hashes, sizeof *hashes, NULL,
+                            error);
+}
+
+static xf_status check_originals(const int64_t *original, const xf_dataset *data, int allow_same,
                                  xf_error *error) {
-    for (int64_t j = 0; j < targets->n_sequences; j++) {
+    side targets = side_of(data, 1);
+    for (int64_t j = 0; j < data->n_sequences; j++) {
         if (original[j] == j)
             continue;
-        if (xfi_sets_compare(targets, original[j], j) != 0)
+        int order = 0;
+        XFI_TRY(xfi_sets_compare(&order, &targets.sets, original[j], j, error));
+        if (order != 0)
             return xfi_fail_at(error, XF_ERR_DATA, j, -1,
                                "sequences %lld and %lld have the same input tokens but different "
                                "targets; no function of the set of tokens maps to both, remove one",
@@ -118,43 +187,45 @@ static xf_status check_originals(const int64_t *original, const xfi_sets *target
     return XF_OK;
 }
 
-static xf_status check_pairs(const xf_dataset *data, const xfi_sets *inputs, int64_t *original,
-                             int allow_same, xf_error *error) {
-    xfi_sets targets;
-    xf_status status =
-        xfi_sets_new(&targets, data->n_sequences, data->d, data->y, data->y_offsets, error);
-    if (status == XF_OK)
-        status = check_tokens(&targets, 1, error);
-    if (status == XF_OK)
-        status = xfi_sets_originals(original, inputs, error);
-    if (status == XF_OK)
-        status = check_originals(original, &targets, allow_same, error);
-    xfi_sets_clear(&targets);
-    return status;
+static xf_status check_sets(int64_t *original, uint64_t *hashes, const xf_dataset *data,
+                            int allow_same, const xfi_tiles *tiles, const xf_peers *peers,
+                            xf_error *error) {
+    XFI_TRY(check_side(hashes, data, 0, tiles, peers, error));
+    if (data->y == NULL)
+        return XF_OK;
+    side inputs = side_of(data, 0);
+    XFI_TRY(xfi_sets_originals(original, &inputs.sets, hashes, error));
+    XFI_TRY(check_side(hashes, data, 1, tiles, peers, error));
+    return check_originals(original, data, allow_same, error);
 }
 
 xf_status xfi_dataset_check_sets(int64_t *original, const xf_dataset *data, int allow_same,
-                                 xf_error *error) {
-    xfi_sets inputs;
+                                 const xf_peers *peers, xf_error *error) {
+    uint64_t *hashes = xfi_calloc(data->n_sequences, sizeof *hashes);
+    if (hashes == NULL)
+        return xfi_fail_memory(error);
     for (int64_t j = 0; j < data->n_sequences; j++)
         original[j] = j;
-    xf_status status =
-        xfi_sets_new(&inputs, data->n_sequences, data->d, data->x, data->x_offsets, error);
+    xfi_tiles tiles;
+    xf_status status = xfi_tiles_init(&tiles, data, peers, error);
     if (status == XF_OK)
-        status = check_tokens(&inputs, 0, error);
-    if (status == XF_OK && data->y != NULL)
-        status = check_pairs(data, &inputs, original, allow_same, error);
-    xfi_sets_clear(&inputs);
+        status = check_sets(original, hashes, data, allow_same, &tiles, peers, error);
+    xfi_tiles_clear(&tiles);
+    xfi_free(hashes);
+    return status;
+}
+
+xf_status xfi_dataset_check_shared(const xf_dataset *data, const xf_peers *peers, xf_error *error) {
+    XFI_TRY(xfi_dataset_check_sizes(data, error));
+    XFI_TRY(xfi_dataset_check_finite(data, peers, error));
+    int64_t *original = xfi_calloc(data->n_sequences, sizeof *original);
+    if (original == NULL)
+        return xfi_fail_memory(error);
+    xf_status status = xfi_dataset_check_sets(original, data, 0, peers, error);
+    xfi_free(original);
     return status;
 }
 
 xf_status xf_dataset_check(const xf_dataset *data, xf_error *error) {
-    XFI_TRY(xfi_dataset_check_sizes(data, error));
-    XFI_TRY(xfi_dataset_check_finite(data, error));
-    int64_t *original = xfi_calloc(data->n_sequences, sizeof *original);
-    if (original == NULL)
-        return xfi_fail_memory(error);
-    xf_status status = xfi_dataset_check_sets(original, data, 0, error);
-    xfi_free(original);
-    return status;
+    return xfi_dataset_check_shared(data, NULL, error);
 }

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "core/dataset_check.h"
+#include "core/dataset_storage.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -27,6 +28,25 @@ static void normalise_zeros(double *values, int64_t count) {
         values[i] += 0.0;
 }
 
+static int has_negative_zero(const double *values, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        if (values[i] == 0.0 && signbit(values[i]))
+            return 1;
+    return 0;
+}
+
+/* Tokens in a file that can only be read are copied if there is something to change. */
+static xf_status normalise(xf_dataset *data, xf_error *error) {
+    int64_t count = data->n_tokens * data->d;
+    if (!xfi_tokens_are_read_only(data) || has_negative_zero(data->x, count)) {
+        XFI_TRY(xfi_tokens_make_writable(data, error));
+        normalise_zeros(data->x, count);
+    }
+    if (data->y != NULL)
+        normalise_zeros(data->y, data->n_targets * data->d);
+    return XF_OK;
+}
+
 /* ceil(log2 of the longest sequence). */
 static int needed_bits(const xf_dataset *data) {
     int64_t longest = 1;
@@ -40,19 +60,15 @@ static int needed_bits(const xf_dataset *data) {
     return bits;
 }
 
-/* A copy of values [rows][d] with one more coordinate, l * 2^-k; NULL without memory. */
-static double *with_positions(const double *values, const int64_t *offsets, int64_t n_sequences,
-                              int64_t d, int k) {
-    double *wide = xfi_calloc2(offsets[n_sequences], d + 1, sizeof *wide);
-    if (wide == NULL)
-        return NULL;
+/* Copy values [rows][d] to wide [rows][d + 1], with one more coordinate, l * 2^-k. */
+static void add_positions(double *wide, const double *values, const int64_t *offsets,
+                          int64_t n_sequences, int64_t d, int k) {
     double *row = wide;
     for (int64_t j = 0; j < n_sequences; j++)
         for (int64_t l = 0; l < offsets[j + 1] - offsets[j]; l++, row += d + 1) {
             memcpy(row, values + (offsets[j] + l) * d, (size_t)d * sizeof *row);
             row[d] = ldexp((double)l, -k);
         }
-    return wide;
 }
 
 static xf_status choose_scale(int *k, const xf_dataset *data, int position_bits, xf_error *error) {
@@ -71,18 +87,24 @@ static xf_status choose_scale(int *k, const xf_dataset *data, int position_bits,
 xf_status xfi_dataset_append_positions(xf_dataset *data, int position_bits, xf_error *error) {
     int k = 0;
     double *y = NULL;
+    xf_dataset wide = {0};
     XFI_TRY(choose_scale(&k, data, position_bits, error));
-    double *x = with_positions(data->x, data->x_offsets, data->n_sequences, data->d, k);
-    if (data->y != NULL)
-        y = with_positions(data->y, data->y_offsets, data->n_sequences, data->d, k);
-    if (x == NULL || (y == NULL && data->y != NULL)) {
-        xfi_free(x);
-        xfi_free(y);
-        return xfi_fail_memory(error);
+    if (data->y != NULL) {
+        y = xfi_calloc2(data->n_targets, data->d + 1, sizeof *y);
+        if (y == NULL)
+            return xfi_fail_memory(error);
+        add_positions(y, data->y, data->y_offsets, data->n_sequences, data->d, k);
     }
-    xfi_free(data->x);
+    xf_status status = xfi_tokens_new(&wide, data->n_tokens, data->d + 1, 1, error);
+    if (status != XF_OK) {
+        xfi_free(y);
+        return status;
+    }
+    add_positions(wide.x, data->x, data->x_offsets, data->n_sequences, data->d, k);
+    xfi_tokens_free(data);
     xfi_free(data->y);
-    data->x = x;
+    data->x = wide.x;
+    data->storage = wide.storage;
     data->y = y;
     data->d++;
     data->positions = k;
@@ -120,14 +142,16 @@ static int64_t count_repeats(const int64_t *original, int64_t n,
     return repeats;
 }
 
-static void drop_repeats(xf_dataset *data, const int64_t *original,
-                         const xf_dataset_options *options) {
+static xf_status drop_repeats(xf_dataset *data, const int64_t *original,
+                              const xf_dataset_options *options, xf_error *error) {
     int64_t n = data->n_sequences, repeats = count_repeats(original, n, options);
     if (repeats == 0 || data->y == NULL)
-        return;
+        return XF_OK;
+    XFI_TRY(xfi_tokens_make_writable(data, error));
     data->n_tokens = compact(data->x, data->x_offsets, original, n, data->d);
     data->n_targets = compact(data->y, data->y_offsets, original, n, data->d);
     data->n_sequences -= repeats;
+    return XF_OK;
 }
 
 static xf_status check_and_drop(xf_dataset *data, const xf_dataset_options *options,
@@ -135,9 +159,10 @@ static xf_status check_and_drop(xf_dataset *data, const xf_dataset_options *opti
     int64_t *original = xfi_calloc(data->n_sequences, sizeof *original);
     if (original == NULL)
         return xfi_fail_memory(error);
-    xf_status status = xfi_dataset_check_sets(original, data, 1, error);
+    xf_status status =
+        xfi_dataset_check_sets(original, data, 1, options != NULL ? options->peers : NULL, error);
     if (status == XF_OK)
-        drop_repeats(data, original, options);
+        status = drop_repeats(data, original, options, error);
     xfi_free(original);
     return status;
 }
@@ -145,10 +170,8 @@ static xf_status check_and_drop(xf_dataset *data, const xf_dataset_options *opti
 xf_status xfi_dataset_prepare(xf_dataset *data, const xf_dataset_options *options,
                               xf_error *error) {
     XFI_TRY(xfi_dataset_check_sizes(data, error));
-    normalise_zeros(data->x, data->n_tokens * data->d);
-    if (data->y != NULL)
-        normalise_zeros(data->y, data->n_targets * data->d);
-    XFI_TRY(xfi_dataset_check_finite(data, error));
+    XFI_TRY(normalise(data, error));
+    XFI_TRY(xfi_dataset_check_finite(data, options != NULL ? options->peers : NULL, error));
     if (options != NULL && options->append_positions)
         XFI_TRY(xfi_dataset_append_positions(data, options->position_bits, error));
     return check_and_drop(data, options, error);

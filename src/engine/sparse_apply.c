@@ -2,6 +2,7 @@
 #include "engine/sparse.h"
 
 #include "base/alloc.h"
+#include "num/target_clones.h"
 
 #include <float.h>
 #include <math.h>
@@ -47,6 +48,12 @@ static int is_given_up(const xfi_sparse *form) {
     given_up = form->given_up;
     return given_up;
 }
+
+/* Which nodes of a group may be active, as found out for the token at hand. */
+typedef struct xfi_answer {
+    int64_t group;
+    unsigned active;
+} xfi_answer;
 
 #define REAL double
 #define REAL_MAX DBL_MAX

@@ -154,14 +154,21 @@ static int XFI_NAME(take)(XFI_NAME(walk) * walk, int64_t s) {
 
 /* --- the next step ----------------------------------------------------------------------- */
 
-/* No neuron of the node has a larger pre-activation, as computed and after scaling. */
-static REAL XFI_NAME(bound)(const double *box, const REAL *x, int64_t m) {
-    REAL sum = 0;
+/* Of which nodes of a group may a neuron be active? Bit i for node i. No neuron of a node has a
+ * larger pre-activation, as computed and after scaling, than what is summed here (E-box). */
+XFI_CLONES static unsigned XFI_NAME(active_nodes)(const double *group, const REAL *x, int64_t m) {
+    REAL sum[XFI_INDEX_FAN];
     for (int64_t c = 0; c < m; c++) {
-        REAL term = (REAL)box[2 * c + (x[c] >= 0)] * x[c];
-        sum = c == 0 ? term : sum + term;
+        const double *row = group + (2 * c + (x[c] >= 0)) * XFI_INDEX_FAN;
+#pragma omp simd
+        for (int i = 0; i < XFI_INDEX_FAN; i++)
+            sum[i] = c == 0 ? (REAL)row[i] * x[c] : sum[i] + (REAL)row[i] * x[c];
     }
-    return sum + (REAL)box[2 * m];
+    const double *bias = group + 2 * m * XFI_INDEX_FAN;
+    unsigned active = 0;
+    for (int i = 0; i < XFI_INDEX_FAN; i++)
+        active |= (unsigned)!(sum[i] + (REAL)bias[i] <= 0) << i;
+    return active;
 }
 
 /* Copy the coordinates of the box index; may boxes exclude anything for this token? */
@@ -176,27 +183,41 @@ static int XFI_NAME(gather)(XFI_NAME(walk) * walk) {
     return in_range;
 }
 
+/* May a neuron under node i of a level be active? The answers for its group are kept. */
+static int XFI_NAME(may_act)(XFI_NAME(walk) * walk, xfi_answer *answers, int level, int64_t i) {
+    const xfi_box_index *boxes = &walk->form->boxes;
+    int64_t m = boxes->n_coordinates;
+    if (level == 0) {
+        walk->work += m + 1;
+        return !(XFI_NAME(drive)(walk, &walk->form->neurons[boxes->neuron[i]]) <= 0);
+    }
+    xfi_answer *answer = &answers[level];
+    if (answer->group != i / XFI_INDEX_FAN) {
+        walk->work += 2 * m + 1;
+        answer->group = i / XFI_INDEX_FAN;
+        answer->active = XFI_NAME(active_nodes)(
+            xfi_box_at(boxes, level, answer->group * XFI_INDEX_FAN), walk->boxed, m);
+    }
+    return answer->active >> i % XFI_INDEX_FAN & 1;
+}
+
 /* The first entry of the box index from `from` on that is active, if its step is before `limit`;
  * else one that is not before, or the number of entries. */
 static int64_t XFI_NAME(next_boxed)(XFI_NAME(walk) * walk, int64_t from, int64_t limit) {
     const xfi_box_index *boxes = &walk->form->boxes;
     const xfi_levels *levels = &boxes->levels;
-    int64_t m = boxes->n_coordinates, i = from, width = 1; /* entries under a node */
+    xfi_answer answers[XFI_INDEX_LEVELS];
+    int64_t i = from, width = 1; /* entries under a node */
     if (i >= levels->count[0] || boxes->step[i] >= limit)
         return i;
     int in_range = XFI_NAME(gather)(walk), level = 0;
+    for (int l = 0; l < levels->n; l++)
+        answers[l].group = -1;
     while (i < levels->count[level] && walk->work <= walk->form->budget) {
-        int active = 1;
         if (boxes->step[i * width] >= limit)
             return i * width;
-        walk->work += m + 1;
-        if (level == 0) {
-            active = !(XFI_NAME(drive)(walk, &walk->form->neurons[boxes->neuron[i]]) <= 0);
-        } else if (in_range) {
-            const double *box =
-                boxes->boxes + (levels->start[level] - levels->count[0] + i) * (2 * m + 1);
-            active = !(XFI_NAME(bound)(box, walk->boxed, m) <= 0);
-        }
+        walk->work++;
+        int active = (level > 0 && !in_range) || XFI_NAME(may_act)(walk, answers, level, i);
         if (active && level == 0)
             return i;
         if (active) {
@@ -281,9 +302,10 @@ static int XFI_NAME(run_token)(XFI_NAME(walk) * walk) {
 
 static int XFI_NAME(run_tile)(xfi_sparse *form, const xfi_weights *weights, REAL *rows, int64_t n,
                               char *scratch, int32_t *visits) {
-    XFI_NAME(walk) walk = {.form = form, .weights = weights, .visits = visits};
+    XFI_NAME(walk) walk = {.form = form, .weights = weights};
     int64_t d = weights->d, n_indexes = form->n_thresholds + 1;
     REAL *saved = carve(&scratch, n * d, sizeof(REAL));
+    walk.visits = visits;
     walk.next = carve(&scratch, n_indexes, sizeof *walk.next);
     walk.from = carve(&scratch, n_indexes, sizeof *walk.from);
     walk.r = carve(&scratch, weights->width, sizeof(REAL));

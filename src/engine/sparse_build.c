@@ -168,6 +168,16 @@ static int64_t count_entries(int64_t *of_coordinate, const xfi_sparse *form,
     return n_boxed;
 }
 
+/* Number the groups of the levels; returns how many there are. */
+static int64_t count_groups(xfi_box_index *boxes) {
+    int64_t n = 0;
+    for (int level = 1; level < boxes->levels.n; level++) {
+        boxes->first[level] = n;
+        n += (boxes->levels.count[level] + XFI_INDEX_FAN - 1) / XFI_INDEX_FAN;
+    }
+    return n;
+}
+
 static int allocate_indexes(xfi_sparse *out, const int64_t *of_coordinate, int64_t n_boxed,
                             int64_t d) {
     xfi_box_index *boxes = &out->boxes;
@@ -186,12 +196,12 @@ static int allocate_indexes(xfi_sparse *out, const int64_t *of_coordinate, int64
     boxes->coordinates = xfi_calloc(boxes->n_coordinates, sizeof *boxes->coordinates);
     boxes->step = xfi_calloc(n_boxed, sizeof *boxes->step);
     boxes->neuron = xfi_calloc(n_boxed, sizeof *boxes->neuron);
-    boxes->boxes = xfi_calloc2(boxes->levels.total - n_boxed, 2 * boxes->n_coordinates + 1,
-                               sizeof *boxes->boxes);
+    boxes->groups = xfi_calloc2(count_groups(boxes), (2 * boxes->n_coordinates + 1) * XFI_INDEX_FAN,
+                                sizeof *boxes->groups);
     for (int64_t k = 0, c = 0; boxes->coordinates != NULL && k < d; k++)
         if (out->is_boxed[k])
             boxes->coordinates[c++] = k;
-    return boxes->coordinates && boxes->step && boxes->neuron && boxes->boxes;
+    return boxes->coordinates && boxes->step && boxes->neuron && boxes->groups;
 }
 
 /* Hand the neurons to their indexes in order; filled, index_of [d] are scratch, `filled` all 0. */
@@ -269,6 +279,18 @@ static double scale_of(double largest) {
     return abs(exponent) < DBL_MAX_EXP - 1 ? ldexp(1.0, -exponent) : 1.0;
 }
 
+/* Take `low`, `high` into row c of a box. */
+static void stretch_box(double *box, int64_t c, double low, double high) {
+    double *least = box + 2 * c * XFI_INDEX_FAN, *largest = least + XFI_INDEX_FAN;
+    *least = low < *least ? low : *least;
+    *largest = high > *largest ? high : *largest;
+}
+
+static void raise_bias(double *box, int64_t m, double bias) {
+    double *largest = box + 2 * m * XFI_INDEX_FAN;
+    *largest = bias > *largest ? bias : *largest;
+}
+
 /* Put one neuron, scaled by a power of two, into a box; `e` sees all its numbers. */
 static void add_to_box(double *box, const xfi_sparse *form, const xfi_weights *weights,
                        const xfi_sparse_neuron *n, extent *e) {
@@ -279,31 +301,28 @@ static void add_to_box(double *box, const xfi_sparse *form, const xfi_weights *w
         double size = fabs(weight_at(form, weights, n, boxes->coordinates[c], &term));
         largest = size > largest ? size : largest;
     }
-    double factor = scale_of(largest), bias = rescale(e, n->bias, factor);
+    double factor = scale_of(largest);
     term = 0;
     for (int64_t c = 0; c < m; c++) {
         double u = weight_at(form, weights, n, boxes->coordinates[c], &term);
         u = rescale(e, u, factor);
-        box[2 * c] = u < box[2 * c] ? u : box[2 * c];
-        box[2 * c + 1] = u > box[2 * c + 1] ? u : box[2 * c + 1];
+        stretch_box(box, c, u, u);
     }
-    box[2 * m] = bias > box[2 * m] ? bias : box[2 * m];
+    raise_bias(box, m, rescale(e, n->bias, factor));
 }
 
 static void empty_box(double *box, int64_t m) {
     for (int64_t c = 0; c < m; c++) {
-        box[2 * c] = INFINITY;
-        box[2 * c + 1] = -INFINITY;
+        box[2 * c * XFI_INDEX_FAN] = INFINITY;
+        box[(2 * c + 1) * XFI_INDEX_FAN] = -INFINITY;
     }
-    box[2 * m] = -INFINITY;
+    box[2 * m * XFI_INDEX_FAN] = -INFINITY;
 }
 
 static void join_box(double *box, const double *part, int64_t m) {
-    for (int64_t c = 0; c < m; c++) {
-        box[2 * c] = part[2 * c] < box[2 * c] ? part[2 * c] : box[2 * c];
-        box[2 * c + 1] = part[2 * c + 1] > box[2 * c + 1] ? part[2 * c + 1] : box[2 * c + 1];
-    }
-    box[2 * m] = part[2 * m] > box[2 * m] ? part[2 * m] : box[2 * m];
+    for (int64_t c = 0; c < m; c++)
+        stretch_box(box, c, part[2 * c * XFI_INDEX_FAN], part[(2 * c + 1) * XFI_INDEX_FAN]);
+    raise_bias(box, m, part[2 * m * XFI_INDEX_FAN]);
 }
 
 /* Within these bounds of |x| no product or sum leaves the normal numbers, before or after the
@@ -327,18 +346,15 @@ static void set_range(xfi_box_index *boxes, const extent *e, int binary32) {
 static void make_box(xfi_sparse *out, const xfi_weights *weights, int level, int64_t i, extent *e) {
     xfi_box_index *boxes = &out->boxes;
     const xfi_levels *levels = &boxes->levels;
-    int64_t m = boxes->n_coordinates, size = 2 * m + 1;
-    int64_t first = i * XFI_INDEX_FAN, end = first + XFI_INDEX_FAN;
-    double *box = boxes->boxes + (levels->start[level] - levels->count[0] + i) * size;
+    int64_t m = boxes->n_coordinates, first = i * XFI_INDEX_FAN, end = first + XFI_INDEX_FAN;
+    double *box = xfi_box_at(boxes, level, i);
     end = end < levels->count[level - 1] ? end : levels->count[level - 1];
     empty_box(box, m);
-    for (int64_t k = first; k < end; k++) {
-        int64_t below = levels->start[level - 1] - levels->count[0] + k;
+    for (int64_t k = first; k < end; k++)
         if (level == 1)
             add_to_box(box, out, weights, &out->neurons[boxes->neuron[k]], e);
         else
-            join_box(box, boxes->boxes + below * size, m);
-    }
+            join_box(box, xfi_box_at(boxes, level - 1, k), m);
 }
 
 static void make_boxes(xfi_sparse *out, const xfi_weights *weights, int threads) {
@@ -422,7 +438,7 @@ void xfi_sparse_clear(xfi_sparse *sparse) {
     xfi_free(sparse->boxes.coordinates);
     xfi_free(sparse->boxes.step);
     xfi_free(sparse->boxes.neuron);
-    xfi_free(sparse->boxes.boxes);
+    xfi_free(sparse->boxes.groups);
     xfi_free(sparse->is_boxed);
     xfi_free(sparse->steps);
     xfi_free(sparse->next_always);

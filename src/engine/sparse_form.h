@@ -34,17 +34,27 @@ typedef struct xfi_step {
 } xfi_step;
 
 /* Neurons that read several coordinates: bounds of their weights over FAN neurons, FAN^2, ...
- * Weights are scaled by a power of two for each neuron, its largest to [1, 2). */
+ * Weights are scaled by a power of two for each neuron, its largest to [1, 2). The boxes of FAN
+ * neighbours lie side by side, one a vector lane: a group is [2 n_coordinates + 1][FAN], for each
+ * coordinate the least weights, then the largest, and last the largest biases. */
 typedef struct xfi_box_index {
     xfi_levels levels; /* levels from 1 on have boxes */
     int64_t n_coordinates;
-    int64_t *coordinates; /* ascending: those that any of the neurons reads */
-    int64_t *step;        /* [count[0]] */
-    int64_t *neuron;      /* [count[0]] */
-    double *boxes;   /* [total - count[0]][2 n_coordinates + 1]: least, largest, largest bias */
+    int64_t *coordinates;            /* ascending: those that any of the neurons reads */
+    int64_t *step;                   /* [count[0]] */
+    int64_t *neuron;                 /* [count[0]] */
+    double *groups;                  /* those of level 1, then level 2, ... */
+    int64_t first[XFI_INDEX_LEVELS]; /* group of a level among all */
     double smallest; /* boxes exclude nothing if a coordinate other than 0 is below this */
     double largest;  /* or above this, in absolute value */
 } xfi_box_index;
+
+/* The box of node i of a level: its numbers are FAN apart. */
+static inline double *xfi_box_at(const xfi_box_index *boxes, int level, int64_t i) {
+    int64_t group = boxes->first[level] + i / XFI_INDEX_FAN;
+    return boxes->groups + group * (2 * boxes->n_coordinates + 1) * XFI_INDEX_FAN +
+           i % XFI_INDEX_FAN;
+}
 
 typedef struct xfi_sparse {
     int64_t first; /* layers first .. last-1 */

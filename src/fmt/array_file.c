@@ -95,6 +95,14 @@ static int is_native_double(const xfi_array_entry *entry) {
            !entry->fortran;
 }
 
+int xfi_array_locate(int *descriptor, int64_t *offset, const xfi_array_file *file,
+                     const xfi_array_entry *entry) {
+    if (file->ops->locate == NULL || !is_native_double(entry))
+        return 0;
+    *descriptor = file->ops->locate(file, entry, offset);
+    return *offset % (int64_t)sizeof(double) == 0;
+}
+
 /* Convert `count` elements from the stream and scatter them. */
 static xf_status read_chunk(double *out, xfi_array_file *file, walk *at, int64_t count,
                             int64_t *bad, xf_error *error) {

@@ -35,12 +35,14 @@ typedef struct xfi_array_file {
 } xfi_array_file;
 
 /* What a container implements. `read` gives exactly `size` bytes of the array started
- * last or fails; `finish` checks that it ends there. `close` releases the state. */
+ * last or fails; `finish` checks that it ends there. `locate`, or NULL, gives the descriptor of the
+ * file and where the bytes of the array start in it. `close` releases the state. */
 struct xfi_array_ops {
     xf_status (*describe)(xfi_array_file *file, xfi_array_entry *entry, xf_error *error);
     xf_status (*start)(xfi_array_file *file, const xfi_array_entry *entry, xf_error *error);
     xf_status (*read)(xfi_array_file *file, void *bytes, size_t size, xf_error *error);
     xf_status (*finish)(xfi_array_file *file, xf_error *error);
+    int (*locate)(const xfi_array_file *file, const xfi_array_entry *entry, int64_t *offset);
     void (*close)(xfi_array_file *file);
 };
 
@@ -71,6 +73,11 @@ xf_status xfi_array_scatter_doubles(double *out, const int64_t *places, xfi_arra
  * Errors: XF_ERR_DATA (also a value beyond int64), XF_ERR_IO. */
 xf_status xfi_array_read_integers(int64_t *out, xfi_array_file *file, const xfi_array_entry *entry,
                                   xf_error *error);
+
+/* Are the values stored as doubles of this machine in C order, at a multiple of 8 bytes? Then
+ * *descriptor, which stays the file's, and *offset say where. */
+int xfi_array_locate(int *descriptor, int64_t *offset, const xfi_array_file *file,
+                     const xfi_array_entry *entry);
 
 /* Product of the shape to *count; 0 if it overflows or a dimension is negative. For containers. */
 int xfi_shape_count(int64_t *count, const int64_t *shape, int n_dims);

@@ -176,7 +176,11 @@ static xf_status npz_finish(xfi_array_file *file, xf_error *error) {
     return status;
 }
 
-static const xfi_array_ops npz_ops = {npz_describe, npz_start, npz_read, npz_finish, npz_close};
+static const xfi_array_ops npz_ops = {.describe = npz_describe,
+                                      .start = npz_start,
+                                      .read = npz_read,
+                                      .finish = npz_finish,
+                                      .close = npz_close};
 
 /* The name of member i without ".npy". */
 static xf_status add_entry(xfi_array_file *file, int64_t i, xf_error *error) {

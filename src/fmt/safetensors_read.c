@@ -59,9 +59,19 @@ static xf_status safetensors_finish(xfi_array_file *file, xf_error *error) {
     return XF_OK;
 }
 
-static const xfi_array_ops safetensors_ops = {safetensors_describe, safetensors_start,
-                                              safetensors_read, safetensors_finish,
-                                              safetensors_close};
+static int safetensors_locate(const xfi_array_file *file, const xfi_array_entry *entry,
+                              int64_t *offset) {
+    const safetensors_state *state = file->state;
+    *offset = state->data_start + entry->position;
+    return fileno(state->stream);
+}
+
+static const xfi_array_ops safetensors_ops = {.describe = safetensors_describe,
+                                              .start = safetensors_start,
+                                              .read = safetensors_read,
+                                              .finish = safetensors_finish,
+                                              .locate = safetensors_locate,
+                                              .close = safetensors_close};
 
 static xfi_element element_of(const char *name) {
     static const struct {

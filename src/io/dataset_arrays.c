@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "core/dataset_prepare.h"
+#include "core/dataset_storage.h"
 
 #include <string.h>
 
@@ -21,11 +22,6 @@ typedef struct side {
     double *values;   /* [rows][d] */
     int64_t *offsets; /* [n_sequences + 1] */
 } side;
-
-static void side_clear(side *s) {
-    xfi_free(s->values);
-    xfi_free(s->offsets);
-}
 
 static xf_status fail_dims(xf_error *error, const side *s, const char *wanted) {
     return xfi_fail(error, XF_ERR_DATA, "array '%s' has %d dimensions; %s", s->name,
@@ -114,15 +110,41 @@ static xf_status fail_inexact(xf_error *error, const side *s, int64_t bad) {
                        (long long)(bad % s->d));
 }
 
-static xf_status read_side(side *s, xfi_array_file *file, int is_target, xf_error *error) {
+static xf_status read_values(side *s, xfi_array_file *file, xf_error *error) {
     int64_t bad = -1;
-    XFI_TRY(find_side(s, file, is_target, error));
-    XFI_TRY(read_side_offsets(s, file, error));
-    s->values = xfi_calloc2(s->rows, s->d, sizeof *s->values);
-    if (s->values == NULL)
-        return xfi_fail_memory(error);
     xf_status status = xfi_array_read_doubles(s->values, file, s->values_entry, &bad, error);
     return bad >= 0 ? fail_inexact(error, s, bad) : status;
+}
+
+/* Does the file itself serve as the memory for the tokens? */
+static int is_mappable(int *descriptor, int64_t *offset, const side *x, const xfi_array_file *file,
+                       int n_processes) {
+    int64_t bytes = x->values_entry->count * (int64_t)sizeof(double);
+    return xfi_array_locate(descriptor, offset, file, x->values_entry) &&
+           xfi_memory_is_scarce(bytes, n_processes);
+}
+
+/* Tokens, to out->x. */
+static xf_status read_inputs(side *x, xf_dataset *out, xfi_array_file *file,
+                             const xf_dataset_options *options, xf_error *error) {
+    const xf_peers *peers = options != NULL ? options->peers : NULL;
+    int n_processes = peers != NULL ? peers->size : 1, descriptor = -1;
+    int64_t offset = 0;
+    XFI_TRY(find_side(x, file, 0, error));
+    XFI_TRY(read_side_offsets(x, file, error));
+    if (is_mappable(&descriptor, &offset, x, file, n_processes))
+        return xfi_tokens_map(out, descriptor, offset, x->rows * x->d, error);
+    XFI_TRY(xfi_tokens_new(out, x->rows, x->d, n_processes, error));
+    x->values = out->x;
+    return read_values(x, file, error);
+}
+
+/* Targets, to y->values, which is to be freed. */
+static xf_status read_targets(side *y, xfi_array_file *file, xf_error *error) {
+    XFI_TRY(find_side(y, file, 1, error));
+    XFI_TRY(read_side_offsets(y, file, error));
+    y->values = xfi_calloc2(y->rows, y->d, sizeof *y->values);
+    return y->values != NULL ? read_values(y, file, error) : xfi_fail_memory(error);
 }
 
 static xf_status check_match(const side *x, const side *y, xf_error *error) {
@@ -159,18 +181,20 @@ xf_status xfi_dataset_from_file(xf_dataset *out, xfi_array_file *file,
     int with_targets = !(options != NULL && options->inputs_only);
     side x = {.name = "x", .offsets_name = "x_offsets"};
     side y = {.name = "y", .offsets_name = "y_offsets"};
-    xf_status status = read_side(&x, file, 0, error);
+    xf_status status = read_inputs(&x, out, file, options, error);
     if (status == XF_OK && with_targets)
-        status = read_side(&y, file, 1, error);
+        status = read_targets(&y, file, error);
     if (status == XF_OK && with_targets)
         status = check_match(&x, &y, error);
     if (status != XF_OK) {
-        side_clear(&x);
-        side_clear(&y);
+        xfi_tokens_free(out);
+        xfi_free(x.offsets);
+        xfi_free(y.values);
+        xfi_free(y.offsets);
         return status;
     }
-    *out = (xf_dataset){x.n_sequences, x.d,       x.rows,   y.rows,   -1,
-                        x.values,      x.offsets, y.values, y.offsets};
+    *out = (xf_dataset){x.n_sequences, x.d,       x.rows,   y.rows,    -1,
+                        out->x,        x.offsets, y.values, y.offsets, out->storage};
     note_unknown(file, options);
     return XF_OK;
 }

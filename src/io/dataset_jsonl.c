@@ -168,8 +168,8 @@ xf_status xfi_dataset_read_jsonl(xf_dataset *out, const char *path,
     if (status == XF_OK)
         status = read_lines(&b, &reader, error);
     xfi_jsonl_close(&reader);
-    *out = (xf_dataset){b.x.sequences, b.d,         b.x.rows,   b.y.rows,   -1,
-                        b.x.values,    b.x.offsets, b.y.values, b.y.offsets};
+    *out = (xf_dataset){b.x.sequences, b.d,         b.x.rows,   b.y.rows,    -1,
+                        b.x.values,    b.x.offsets, b.y.values, b.y.offsets, NULL};
     return status;
 }
 

@@ -1,7 +1,6 @@
 /* Models in files, in either layout. */
 #include <exactformer/model.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "core/model_shape.h"
 #include "fmt/safetensors.h"
@@ -10,7 +9,8 @@
 
 #include <string.h>
 
-static const char FORMAT[] = "exactformer", VERSION[] = "1", COMPACT[] = "compact";
+static const char FORMAT[] = "exactformer", HUB_FORMAT[] = "pt", VERSION[] = "1",
+                  COMPACT[] = "compact";
 
 static void add_metadata(xfi_text *metadata, const xf_model *model, xf_layout layout) {
     xfi_text config = {0};
@@ -90,7 +90,7 @@ xf_status xf_model_save(const xf_model *model, const char *path, xf_error *error
 static xf_status check_format(xf_layout *layout, const xfi_array_file *file, xf_error *error) {
     const char *format = xfi_safetensors_metadata(file, "format");
     const char *version = xfi_safetensors_metadata(file, "version");
-    if (format == NULL || strcmp(format, FORMAT) != 0)
+    if (format == NULL || (strcmp(format, FORMAT) != 0 && strcmp(format, HUB_FORMAT) != 0))
         return xfi_fail(error, XF_ERR_DATA,
                         "not an exactformer model: __metadata__ lacks \"format\": \"%s\"", FORMAT);
     if (version == NULL || strcmp(version, VERSION) != 0)
@@ -167,32 +167,6 @@ static xf_status check_tensors(xfi_array_file *file, const xf_model *config, int
     return xfi_compact_check_size(arrays, n_needed, xfi_safetensors_size(file), error);
 }
 
-/* Allocate the weights and move over what the config said. */
-static xf_status allocate(xf_model *out, xf_model *config, const int *present, xf_error *error) {
-    enum { A_FULL = XFI_N_WEIGHT_ARRAYS - 2, V_FULL = XFI_N_WEIGHT_ARRAYS - 1 };
-    int64_t n = config->n_blocks, d = config->d;
-    if (n < 1 || d < 1)
-        return xfi_fail(error, XF_ERR_DATA, "a model needs at least one block and one dimension");
-    XFI_TRY(xf_model_new(out, n, d, config->width, error));
-    xf_model weights = *out;
-    *out = *config;
-    config->phases = NULL;
-    out->ff_eta = weights.ff_eta;
-    out->ff_W = weights.ff_W;
-    out->ff_U = weights.ff_U;
-    out->ff_b = weights.ff_b;
-    out->sa_rho = weights.sa_rho;
-    out->sa_A = weights.sa_A;
-    out->sa_V = weights.sa_V;
-    if (present[A_FULL])
-        out->sa_A.full = xfi_calloc2(n, d * d, sizeof(double));
-    if (present[V_FULL])
-        out->sa_V.full = xfi_calloc2(n, d * d, sizeof(double));
-    if ((present[A_FULL] && out->sa_A.full == NULL) || (present[V_FULL] && out->sa_V.full == NULL))
-        return xfi_fail_memory(error);
-    return XF_OK;
-}
-
 static xf_status read_array(const xfi_weight_array *array, xfi_array_file *file, xf_layout layout,
                             xf_error *error) {
     xfi_array_entry *entry = NULL;
@@ -220,12 +194,14 @@ static xf_status read_weights(xf_model *out, xfi_array_file *file, xf_layout lay
 
 static xf_status read_model(xf_model *out, xf_model *config, xfi_array_file *file,
                             xf_error *error) {
+    enum { A_FULL = XFI_N_WEIGHT_ARRAYS - 2, V_FULL = XFI_N_WEIGHT_ARRAYS - 1 };
     int present[XFI_N_WEIGHT_ARRAYS] = {0};
     xf_layout layout;
     XFI_TRY(check_format(&layout, file, error));
     XFI_TRY(xfi_model_config_parse(config, xfi_safetensors_metadata(file, "config"), error));
     XFI_TRY(check_tensors(file, config, present, layout, error));
-    XFI_TRY(allocate(out, config, present, error));
+    const int has_full[2] = {present[A_FULL], present[V_FULL]};
+    XFI_TRY(xfi_model_from_config(out, config, has_full, error));
     XFI_TRY(read_weights(out, file, layout, error));
     return xf_model_check(out, error);
 }

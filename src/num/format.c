@@ -1,22 +1,15 @@
 /* Exact questions about floating-point numbers. */
 #include "num/format.h"
 
-int xfi_lowest_bit(double v) {
-    int exponent = 0;
-    double fraction = frexp(fabs(v), &exponent);
-    uint64_t significand = (uint64_t)ldexp(fraction, 53);
-    return exponent - 53 + __builtin_ctzll(significand);
-}
-
 double xfi_ulp(const xfi_format *format, double v) {
     int exponent = v == 0.0 ? format->emin : xfi_exponent(v);
     if (exponent < format->emin)
         exponent = format->emin;
-    return ldexp(1.0, exponent - format->p + 1);
+    return xfi_power(exponent - format->p + 1);
 }
 
 double xfi_power_above(double v) {
-    return v == 0.0 ? 1.0 : ldexp(1.0, xfi_exponent(v) + 1);
+    return v == 0.0 ? 1.0 : xfi_power(xfi_exponent(v) + 1);
 }
 
 double xfi_gamma(const xfi_format *format, double n) {

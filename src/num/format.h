@@ -3,6 +3,8 @@
 #ifndef XFI_NUM_FORMAT_H
 #define XFI_NUM_FORMAT_H
 
+#include "base/bytes.h"
+
 #include <exactformer/model.h>
 
 #include <math.h>
@@ -41,11 +43,22 @@ static inline int xfi_representable(const xfi_format *format, double v) {
 
 /* floor(log2 |v|); v finite and not 0. */
 static inline int xfi_exponent(double v) {
-    return ilogb(v);
+    int field = (int)(xfi_bits_of_double(v) >> 52 & 0x7ff);
+    return field != 0 ? field - 1023 : ilogb(v);
 }
 
 /* Exponent of the lowest set bit of v: v is an odd multiple of 2^it; v finite, not 0. */
-int xfi_lowest_bit(double v);
+static inline int xfi_lowest_bit(double v) {
+    uint64_t bits = xfi_bits_of_double(v), fraction = bits & (((uint64_t)1 << 52) - 1);
+    int field = (int)(bits >> 52 & 0x7ff);
+    return field != 0 ? field - 1075 + __builtin_ctzll(fraction | (uint64_t)1 << 52)
+                      : -1074 + __builtin_ctzll(fraction);
+}
+
+/* 2^k, infinite or 0 where it leaves binary64. */
+static inline double xfi_power(int k) {
+    return k >= -1022 && k <= 1023 ? xfi_double_of_bits((uint64_t)(k + 1023) << 52) : ldexp(1.0, k);
+}
 
 /* ulp(v) in the format: the spacing of its numbers at |v| (2^(emin-p+1) for subnormals and 0). */
 double xfi_ulp(const xfi_format *format, double v);

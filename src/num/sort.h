@@ -7,8 +7,11 @@
 /* Ascending; values must not be NaN. In place, O(n log n). */
 void xfi_sort_doubles(double *values, int64_t n);
 
-/* Put into order[0 .. n-1] the indices 0 .. n-1 by ascending keys, equal keys by index.
- * Returns 0 if memory is short. */
+/* Put into order[0 .. n-1] the indices 0 .. n-1 by ascending keys (not NaN), equal keys by index.
+ * O(n). Returns 0 if memory is short. */
 int xfi_sort_index(int64_t *order, const double *keys, int64_t n);
+
+/* The same for unsigned keys. */
+int xfi_sort_index_bits(int64_t *order, const uint64_t *keys, int64_t n);
 
 #endif

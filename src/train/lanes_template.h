@@ -37,6 +37,13 @@ XFI_INLINE void XFI_NAME(product_rows)(REAL *restrict out, int64_t out_step, int
 XFI_CLONES static void XFI_NAME(product)(REAL *restrict out, int64_t out_step, int onto,
                                          const XFI_NAME(matrix) * M, const REAL *restrict in,
                                          int64_t in_step, int64_t lanes) {
+    if (M->n_cols == 1 && !onto) { /* the logits of rank one */
+        for (int64_t r = 0; r < M->n_rows; r++)
+            for (int64_t lane = 0; lane < lanes; lane += LANES)
+                *(XFI_NAME(vec) *)(out + r * out_step + lane) =
+                    M->at[r * M->row_step] * *(const XFI_NAME(vec) *)(in + lane);
+        return;
+    }
     for (int64_t lane = 0; lane < lanes; lane += LANES) {
         int64_t r = 0;
         for (; r + 8 <= M->n_rows; r += 8)

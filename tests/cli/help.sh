@@ -7,14 +7,14 @@ man_options() { # of the section OPTIONS
 expect 0 --help
 silent_err
 for option in --json --quiet --help --version; do out_has "$option"; done
-for command in build verify run trace inspect export generate; do
+for command in build verify certify run trace inspect export generate golden; do
     out_has "  $command"
     grep -q "exactformer.\{1,2\}$command" "$MAN/exactformer.1"
 done
 options_in <out >in-help
 man_options "$MAN/exactformer.1" | diff in-help - || complain "exactformer.1 differs from --help"
 
-for command in build verify run trace inspect export generate; do
+for command in build verify certify run trace inspect export generate golden; do
     expect 0 $command --help
     silent_err
     grep -q "^Usage: exactformer $command " out || complain "no usage"

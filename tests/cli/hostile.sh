@@ -45,7 +45,8 @@ size=$(stat -c %s m.safetensors)
 for part in 0 7 8 100 $((size / 2)) $((size - 1)); do
     head -c $part m.safetensors >cut-model.safetensors
     for command in "verify cut-model.safetensors a.npz" "inspect cut-model.safetensors" \
-        "export cut-model.safetensors -o x.safetensors" "run cut-model.safetensors a.npz -o x.npz"; do
+        "export cut-model.safetensors -o x.safetensors" "run cut-model.safetensors a.npz -o x.npz" \
+        "certify cut-model.safetensors a.npz -o x.json"; do
         refused $command
     done
 done

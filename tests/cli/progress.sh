@@ -7,6 +7,9 @@ silent_err
 expect 0 verify m.safetensors a.npz
 no_escapes
 silent_err
+expect 0 certify m.safetensors a.npz -o c.json
+no_escapes
+silent_err
 
 cat >on_terminal.py <<'PYTHON'
 """Run a command with standard error on a terminal and print what arrives there."""

@@ -9,6 +9,7 @@ quiet 0 generate gaussian -o b.npz --quiet
 quiet 0 generate --list --quiet
 quiet 0 build a.npz -o m.safetensors --quiet
 quiet 0 verify m.safetensors a.npz -q
+quiet 0 certify m.safetensors a.npz -o c.json -q
 quiet 0 inspect m.safetensors a.npz -q
 quiet 0 export m.safetensors -o n.safetensors -q
 quiet 0 run m.safetensors a.npz -o o.npz -q

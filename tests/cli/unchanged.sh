@@ -24,6 +24,9 @@ unchanged 2 kept.safetensors build a.npz --dtype f16
 unchanged 3 kept.npz run cut.safetensors a.npz
 unchanged 3 kept.npz run m.safetensors bad.jsonl
 unchanged 4 kept.npz run m.safetensors missing.npz
+unchanged 3 kept.json certify cut.safetensors a.npz
+unchanged 4 kept.json certify m.safetensors missing.npz
+unchanged 3 kept.json certify m.safetensors bad.jsonl
 unchanged 3 kept.safetensors export cut.safetensors
 unchanged 2 kept.npz generate pairs --vocabulary 3 -N 100
 unchanged 2 kept.txt generate gaussian

@@ -7,7 +7,7 @@ usage() {
     echo "exactformer: $message" | err_is
 }
 small_data a.npz
-commands="build, verify, run, trace, inspect, export, generate, train"
+commands="build, verify, certify, run, trace, inspect, export, generate, train"
 
 usage "a command is missing: use $commands"
 usage "unknown command 'teach': use $commands" teach a.npz
@@ -56,6 +56,13 @@ usage "verify: --tau needs softmax attention: add --attention softmax" \
     verify s.safetensors a.npz --attention hardmax --tau 1
 expect 0 verify s.safetensors a.npz --tau 2
 expect 0 verify m.safetensors a.npz --attention softmax --tau 2
+usage "certify: no output file: use -o FILE" certify m.safetensors a.npz
+usage "certify: --tau needs softmax attention: add --attention softmax" \
+    certify m.safetensors a.npz -o c.json --tau 1
+usage "certify: bad --exp-ulp '0': use a whole number from 1 to 1024" \
+    certify m.safetensors a.npz -o c.json --exp-ulp 0
+usage "certify: a.npz: the output would overwrite an input" certify m.safetensors a.npz -o a.npz
+[ ! -e c.json ]
 usage "run: m.safetensors: the output would overwrite an input" run m.safetensors a.npz -o m.safetensors
 ln a.npz b.npz
 usage "run: b.npz: the output would overwrite an input" run m.safetensors a.npz -o b.npz

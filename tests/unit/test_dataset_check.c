@@ -163,7 +163,7 @@ static void test_repeated_pairs_fail_the_check(void **state) {
     (void)state;
     example e = repeated;
     xf_error error;
-    const xf_dataset view = {4, 2, 6, 6, -1, e.x, e.x_offsets, e.y, e.y_offsets};
+    const xf_dataset view = {4, 2, 6, 6, -1, e.x, e.x_offsets, e.y, e.y_offsets, NULL};
     assert_int_equal(xf_dataset_check(&view, &error), XF_ERR_DATA);
     assert_contains(error.message, "sequences 0 and 2 are the same pair");
     assert_int_equal(error.sequence, 2);
@@ -298,9 +298,14 @@ static void test_sets_against_the_definition(void **state) {
             x[offsets[j] + l] = (double)((first + l * (1 + 2 * (j % 2))) % 4);
         offsets[j + 1] = offsets[j] + n;
     }
-    xfi_sets sets;
-    assert_int_equal(xfi_sets_new(&sets, N, 1, x, offsets, NULL), XF_OK);
-    assert_int_equal(xfi_sets_originals(original, &sets, NULL), XF_OK);
+    xfi_sets sets = {N, 1, x, offsets};
+    xf_dataset data = {.n_sequences = N, .d = 1, .x = x, .x_offsets = offsets};
+    xfi_tiles tiles;
+    uint64_t hashes[N];
+    int64_t repeats = -1;
+    assert_int_equal(xfi_tiles_init(&tiles, &data, NULL, NULL), XF_OK);
+    assert_int_equal(xfi_sets_hash(hashes, &repeats, &sets, &tiles, NULL), XF_OK);
+    assert_int_equal(xfi_sets_originals(original, &sets, hashes, NULL), XF_OK);
     for (int64_t j = 0; j < N; j++) {
         int64_t first = -1;
         for (int64_t i = 0; first < 0; i++) {
@@ -314,7 +319,7 @@ static void test_sets_against_the_definition(void **state) {
         }
         assert_int_equal(original[j], first);
     }
-    xfi_sets_clear(&sets);
+    xfi_tiles_clear(&tiles);
 }
 
 static void test_every_allocation_may_fail(void **state) {

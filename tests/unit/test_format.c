@@ -91,6 +91,30 @@ static void sorting_handles_every_length(void **state) {
     }
 }
 
+/* Long runs are sorted by their bits: signs, zeros of both signs, subnormals, infinities. */
+static void long_runs_are_sorted_too(void **state) {
+    (void)state;
+    enum { N = 3000 };
+    static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, 0x1p-1074, -0x1p-1074, 1.0};
+    static double keys[N];
+    static uint64_t bits[N];
+    static int64_t order[N];
+    xfi_rng rng;
+    xfi_rng_seed(&rng, 3, 0);
+    for (int i = 0; i < N; i++) {
+        keys[i] = i % 3 ? xfi_rng_normal(&rng) : special[xfi_rng_below(&rng, 7)];
+        bits[i] = xfi_rng_bits(&rng) >> xfi_rng_below(&rng, 60);
+    }
+    assert_true(xfi_sort_index(order, keys, N));
+    for (int i = 1; i < N; i++)
+        assert_true(keys[order[i - 1]] < keys[order[i]] ||
+                    (keys[order[i - 1]] == keys[order[i]] && order[i - 1] < order[i]));
+    assert_true(xfi_sort_index_bits(order, bits, N));
+    for (int i = 1; i < N; i++)
+        assert_true(bits[order[i - 1]] < bits[order[i]] ||
+                    (bits[order[i - 1]] == bits[order[i]] && order[i - 1] < order[i]));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lowest_bit_is_the_last_set_bit),
@@ -100,6 +124,7 @@ int main(void) {
         cmocka_unit_test(gamma_bounds_the_series),
         cmocka_unit_test(double_double_is_exact_where_it_says),
         cmocka_unit_test(sorting_handles_every_length),
+        cmocka_unit_test(long_runs_are_sorted_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -391,9 +391,72 @@ static void test_every_allocation_may_fail(void **state) {
     xf_model_clear(&model);
 }
 
+/* Config out and in again, weights copied: the same model. */
+static void test_config_round_trip(void **state) {
+    (void)state;
+    for (int full = 0; full < 2; full++) {
+        xf_model model, again;
+        xf_error error;
+        char *config = NULL;
+        make_model(&model, XF_F32, full);
+        assert_int_equal(xf_model_config(&config, &model, &error), XF_OK);
+        assert_int_equal(xf_model_from_config(&again, config, full, full, &error), XF_OK);
+        assert_int_equal(xf_model_check(&again, &error), XF_OK);
+        xfi_weight_array from[XFI_N_WEIGHT_ARRAYS], to[XFI_N_WEIGHT_ARRAYS];
+        int n = xfi_model_arrays(&model, from);
+        assert_int_equal(n, xfi_model_arrays(&again, to));
+        for (int i = 0; i < n; i++)
+            memcpy(to[i].values, from[i].values,
+                   (size_t)(5 * to[i].shape[0] * to[i].shape[1]) * sizeof(double));
+        assert_models_equal(&model, &again);
+        xf_text_free(config);
+        xf_model_clear(&model);
+        xf_model_clear(&again);
+    }
+}
+
+static void test_config_refused(void **state) {
+    (void)state;
+    static const char *const configs[] = {"", "{", "[]", "{\"d\":1}"};
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        xf_model model;
+        xf_error error;
+        assert_int_equal(xf_model_from_config(&model, configs[i], 1, 0, &error), XF_ERR_DATA);
+        assert_null(model.ff_W);
+        assert_true(error.message[0] != '\0');
+    }
+}
+
+static void test_config_without_memory(void **state) {
+    (void)state;
+    xf_model model, again;
+    char *config = NULL;
+    xf_status status = XF_ERR_MEMORY;
+    make_model(&model, XF_F64, 1);
+    for (int64_t k = 0; status != XF_OK; k++) {
+        xfi_alloc_limit(k);
+        status = xf_model_config(&config, &model, NULL);
+        xfi_alloc_limit(-1);
+        assert_true(k < 100 && status == (config == NULL ? XF_ERR_MEMORY : XF_OK));
+    }
+    status = XF_ERR_MEMORY;
+    for (int64_t k = 0; status != XF_OK; k++) {
+        xfi_alloc_limit(k);
+        status = xf_model_from_config(&again, config, 1, 1, NULL);
+        xfi_alloc_limit(-1);
+        assert_true(k < 100 && (again.sa_V.full == NULL) == (status == XF_ERR_MEMORY));
+    }
+    xf_text_free(config);
+    xf_model_clear(&again);
+    xf_model_clear(&model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         FILE_TEST(test_round_trips),
+        FILE_TEST(test_config_round_trip),
+        FILE_TEST(test_config_refused),
+        FILE_TEST(test_config_without_memory),
         FILE_TEST(test_smallest_model),
         FILE_TEST(test_bytes_of_the_header),
         FILE_TEST(test_what_may_vary),

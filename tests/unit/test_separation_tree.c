@@ -99,11 +99,11 @@ static void private_tokens_are_found(void **state) {
     (void)state;
     double x[] = {0, 0, 1, 1, 0, 0, 2, 2}, y[] = {0, 0, 1, 1};
     int64_t x_offsets[] = {0, 2, 4}, y_offsets[] = {0, 1, 2};
-    xf_dataset data = {2, 2, 4, 2, -1, x, x_offsets, y, y_offsets};
+    xf_dataset data = {2, 2, 4, 2, -1, x, x_offsets, y, y_offsets, NULL};
     assert_int_equal(xfi_has_private_tokens(&data), 1);
     double both[] = {0, 0, 1, 1, 2, 2};
     int64_t offsets[] = {0, 1, 3}; /* the second sequence wants two targets and has one token */
-    data = (xf_dataset){2, 2, 4, 3, -1, x, x_offsets, both, offsets};
+    data = (xf_dataset){2, 2, 4, 3, -1, x, x_offsets, both, offsets, NULL};
     assert_int_equal(xfi_has_private_tokens(&data), 0);
 }
 

@@ -28,7 +28,7 @@ static void exp_is_accurate(void **state) {
         double y = -707.9 * (double)i / 200000;
         worst64 = fmax(worst64, ulps(xfi_exp_f64(y), expl((long double)y), 0x1p-52));
     }
-    assert_true(worst32 < 2.0 && worst64 < 2.0);
+    assert_true(worst32 < 3.0 && worst64 < 2.0);
     assert_true(xfi_exp_f32(0.0f) == 1.0f && xfi_exp_f64(0.0) == 1.0);
     assert_true(xfi_exp_f32(-INFINITY) == 0.0f && xfi_exp_f64(-INFINITY) == 0.0);
     assert_true(isnan(xfi_exp_f32(NAN)) && isnan(xfi_exp_f64((double)NAN)));

@@ -1,0 +1,57 @@
+# exactformer-mpi: the bits of one process, and one message when something fails.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+export OMPI_MCA_btl_vader_single_copy_mechanism=none OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+mpi="$(dirname "$EXACTFORMER")/exactformer-mpi"
+
+# together STATUS P ARGUMENT...
+together() {
+    local wanted=$1 n=$2 status=0
+    shift 2
+    mpirun -n "$n" "$mpi" "$@" >out 2>err </dev/null || status=$?
+    [ $status = "$wanted" ] || complain "mpirun -n $n $*: exit status $status, not $wanted"
+}
+one_message() { [ "$(grep -c '^exactformer: ' err)" = 1 ] || complain "not one message"; }
+
+same() {
+    xf generate "$@" -o data.npz --quiet
+    xf build data.npz -o one.safetensors $how --quiet
+    for n in 1 2 3; do
+        together 0 $n build data.npz -o many.safetensors $how --quiet
+        cmp one.safetensors many.safetensors || complain "$* by $n processes"
+        together 0 $n verify many.safetensors data.npz --json
+        json 'o["exact"] == o["sequences"] > 0'
+    done
+}
+how= same gaussian -N 60 -n 2:9 -m 1 -d 6 --grid f32
+how= same gaussian -N 40 -n 4:9 -m 1:4 -d 6
+how="--dtype f32 --writer grid" same vocabulary -N 30 -n 2:9 -m 1:2 -d 5 --grid f16
+how="--writer grid" same lattice -N 60 -n 2:9 -m 1 -d 3
+how= same gaussian -N 2 -n 3 -m 1 -d 4
+how="--construction published" same gaussian -N 8 -n 3 -m 1 -d 4
+
+# A mismatch is counted over all of them, wherever it is.
+xf generate gaussian -N 30 -n 3 -d 3 --grid f32 -o a.npz --quiet
+xf build a.npz -o a.safetensors --quiet
+xf generate gaussian -N 30 -n 3 -d 3 --grid f32 --seed 7 -o b.npz --quiet
+expect 1 verify a.safetensors b.npz --json
+sed 's/,"seconds.*//' out >alone
+together 1 3 verify a.safetensors b.npz --json
+sed 's/,"seconds.*//' out | diff - alone || complain "another report"
+
+# Failures of all, and of one while the others go on.
+together 4 3 build no.npz -o m.safetensors
+one_message
+together 5 2 build a.npz -o m.safetensors --writer argmax --front plain
+one_message
+[ ! -e m.safetensors ] || complain "a model in spite of the failure"
+together 4 2 build a.npz -o absent/m.safetensors
+one_message
+together 2 2 trace a.safetensors a.npz -o t.npz
+one_message
+status=0
+timeout 60 mpirun -n 1 "$mpi" verify a.safetensors a.npz : -n 1 "$mpi" verify a.safetensors no.npz \
+    >out 2>err </dev/null || status=$?
+[ $status = 4 ] || complain "exit status $status, not 4"
+one_message
+err_has "no.npz"
