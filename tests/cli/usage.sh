@@ -7,7 +7,7 @@ usage() {
     echo "exactformer: $message" | err_is
 }
 small_data a.npz
-commands="build, verify, certify, run, trace, inspect, export, generate, train"
+commands="build, verify, certify, run, trace, inspect, export, generate, train, golden, diagnose"
 
 usage "a command is missing: use $commands"
 usage "unknown command 'teach': use $commands" teach a.npz
