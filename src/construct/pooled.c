@@ -346,9 +346,11 @@ static xf_status build(plan *p, xf_error *error) {
     if (p->best.small_norm && p->best.model.n_blocks != 0 &&
         xfi_problem_wants_front(p->problem, "plain"))
         XFI_TRY(search_norms(p, error));
-    XFI_TRY(try_argmax(p, error));
-    XFI_TRY(try_displacement(p, error));
-    XFI_TRY(try_tree(p, error));
+    if (p->problem->origin == NULL) {
+        XFI_TRY(try_argmax(p, error));
+        XFI_TRY(try_displacement(p, error));
+        XFI_TRY(try_tree(p, error));
+    }
     return p->best.model.n_blocks != 0 ? XF_OK : xfi_best_refuse(&p->best, p->problem, error);
 }
 
