@@ -87,7 +87,7 @@ class Bench:
                 self.add("engine", case, f"{name}: same bits", "yes" if same else "no", "")
 
     def memorise(self):
-        limit = 30 if self.quick else 300
+        limit = 30 if self.quick else 120
         arguments = ["--limit", limit, "--threads", self.threads]
         found = json.loads(
             self.python("memorise_torch.py", self.build / "exactformer", *arguments)

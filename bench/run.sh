@@ -4,8 +4,8 @@
 #
 #   bench/run.sh [--quick] BUILD      (make bench, make bench QUICK=1)
 #
-# BUILD holds the program and the target `bench`. --quick takes about two minutes in place of ten or so. Parts
-# that need PyTorch run where build/venv (tools/python_env.sh) has it, and are left out elsewhere.
+# BUILD holds the program and the target `bench`. --quick takes about two minutes in place of six or so. Parts that
+# need PyTorch run where build/venv (tools/python_env.sh) has it, and are left out elsewhere.
 set -euo pipefail
 options=()
 if [ "${1:-}" = --quick ]; then
