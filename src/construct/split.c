@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-enum { MAX_TRIES = 64 };
+enum { MAX_TRIES = 64, WINDOWS = 7 };
 
 double xfi_target_reach(const xfi_groups *groups, const xfi_written *written) {
     double largest = 0;
@@ -66,11 +66,11 @@ static int64_t nth_split(int64_t n, int64_t tries) {
     return tries % 2 ? n / 2 + off : n / 2 - off;
 }
 
-/* The split in the widest gap; a front end may have left room for a large reach there. */
-static int64_t widest_split(const xfi_groups *groups) {
-    int64_t widest = 0;
+/* The split in the widest gap among those at most `off` from the middle. */
+static int64_t widest_split(const xfi_groups *groups, int64_t off) {
+    int64_t n = groups->n, first = n / 2 - off > 1 ? n / 2 - off : 1, widest = 0;
     double width = 0;
-    for (int64_t below = 1; below < groups->n; below++) {
+    for (int64_t below = first; below < n && below <= n / 2 + off; below++) {
         double gap = groups->at[below].low - groups->at[below - 1].high;
         if (gap > width) {
             width = gap;
@@ -80,16 +80,32 @@ static int64_t widest_split(const xfi_groups *groups) {
     return widest;
 }
 
+/* The splits next to the middle; then the widest gaps within n / 128, n / 64 .. of it, and the
+ * widest of all, where a front end may have left room for a large reach. */
+static int64_t proposal(const xfi_groups *groups, int64_t tries) {
+    if (tries < MAX_TRIES)
+        return nth_split(groups->n, tries);
+    return widest_split(groups, groups->n >> (WINDOWS - (tries - MAX_TRIES)));
+}
+
+static int is_listed(const xfi_split *list, int n, int64_t below) {
+    while (n > 0 && list[n - 1].below != below)
+        n--;
+    return n > 0;
+}
+
 xf_status xfi_split_list(xfi_split out[XFI_SPLITS], int *n, const xfi_groups *groups,
                          const xfi_written *written, const xfi_format *format, xf_error *error) {
     int64_t total = groups->n;
     double reach = xfi_target_reach(groups, written);
+    int64_t last = total < MAX_TRIES ? total : MAX_TRIES + WINDOWS;
     *n = 0;
-    for (int64_t tries = 0; tries <= MAX_TRIES && tries <= total; tries++) {
-        int64_t below = tries < MAX_TRIES ? nth_split(total, tries) : widest_split(groups);
+    for (int64_t tries = 0; tries <= last; tries++) {
+        int64_t below = proposal(groups, tries);
         int64_t longer = below > total - below ? below : total - below;
         int full = *n == XFI_SPLITS;
-        if (below < 0 || below > total || (full && longer + 1 >= out[*n - 1].n_steps))
+        if (below < 0 || below > total || is_listed(out, *n, below) ||
+            (full && longer + 1 >= out[*n - 1].n_steps))
             continue;
         xfi_split split = split_at(groups, below, reach);
         XFI_TRY(try_split(&split, groups, reach, written, format, error));
