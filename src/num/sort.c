@@ -29,7 +29,8 @@ void xfi_sort_doubles(double *values, int64_t n) {
     }
 }
 
-/* The smaller of each pair to row i, the larger to row i + distance, for all i with bit p as in r. */
+/* The smaller of each pair to row i, the larger to row i + distance, for all i with bit p as in r.
+ */
 XFI_CLONES static void exchange_rows(double *restrict values, int64_t n, int64_t distance,
                                      int64_t p, int64_t r) {
     for (int64_t i = 0; i < n - distance; i++) {
