@@ -15,7 +15,8 @@ help:
 	@echo "make check                 format, clang-tidy, dependency law, symbols, man pages, tests"
 	@echo "make mutate                spoil models in one place each, 25 times as many as the"
 	@echo "                           tests do, and report who notices"
-	@echo "make bench                 measure, and write bench/results.csv"
+	@echo "make bench                 measure against the alternatives, and write bench/results.csv"
+	@echo "                           and docs/performance.md (QUICK=1: two minutes)"
 	@echo "make install PREFIX=DIR    program, library, headers, man pages (default $(PREFIX))"
 	@echo "make clean                 remove build/"
 
@@ -49,9 +50,10 @@ mutate: deps
 	@XF_MUTATION_MULTIPLIER=$(MUTANTS) build/dev/tests/mutation_random_models
 
 bench:
-	@tools/install_deps.sh build
-	@tools/build.sh release $(JOBS) xf_bench
-	@bench/run.sh build/release/xf_bench
+	@tools/install_deps.sh build python
+	@tools/python_env.sh
+	@tools/build.sh release $(JOBS) bench
+	@bench/run.sh $(if $(QUICK),--quick) build/release
 
 install:
 	@tools/install_deps.sh build

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The sparse engine against PyTorch's dense binary64 forward of the same weights.
 
-    bench/engine_torch.py PROGRAM BENCH_ENGINE [--blocks 1000,10000] [--threads 2]
+    bench/engine_torch.py PROGRAM BENCH_ENGINE [--blocks 1000,10000] [--threads 2] [--json]
 
 PROGRAM is exactformer, BENCH_ENGINE is xf_bench_engine (cmake --build ... --target xf_bench_engine).
 Needs torch==2.13.0, numpy and safetensors. For every depth a data set with d = 64 and n = 100 tokens
 a sequence is generated and built; one sequence of 100 tokens is run. PyTorch has three loops, weights
 laid out beforehand, and the fastest counts: modules, functional addmm, and addmm into buffers.
+ONNX Runtime runs the exported model where onnx, onnxruntime and the Python package are installed.
 Everything is measured in turn within one process tree, the shortest of many runs counts, and the
 outputs are compared bit for bit.
 """
@@ -153,6 +154,29 @@ def torch_times(weights, x, threads, seconds):
     return times, outputs
 
 
+def onnx_times(model, x, threads, seconds, folder):
+    """Seconds and outputs of ONNX Runtime; nothing where it is not installed."""
+    try:
+        import exactformer
+        import onnx  # noqa: F401  (Model.to_onnx needs it)
+        import onnxruntime
+    except ImportError:
+        return {}, {}
+    path = str(folder / "model.onnx")
+    exactformer.Model.load(model).to_onnx(path)
+    inputs = {"x": x[None], "mask": np.ones((1, len(x)), dtype=bool)}
+    times, outputs = {}, {}
+    for count in sorted({1, threads}):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = count
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        outputs["ONNX Runtime"] = session.run(None, inputs)[0][0]
+        times[f"ONNX Runtime, {count} threads"] = shortest(
+            lambda _, run=session.run: run(None, inputs), x, seconds
+        )
+    return times, outputs
+
+
 def sparse_time(bench_engine, model, one, threads, seconds):
     """The better of one thread and all, as for PyTorch."""
     best = None
@@ -178,19 +202,39 @@ def compare(arguments, blocks, folder):
             weights, torch.from_numpy(x), arguments.threads, arguments.seconds
         )
     ours = sparse_time(arguments.bench_engine, model, one, arguments.threads, arguments.seconds)
+    others, their_outputs = {}, {}
+    if blocks <= arguments.onnx_most:
+        others, their_outputs = onnx_times(
+            model, x, arguments.threads, arguments.seconds, folder
+        )
     expected = output_of(arguments.program, model, one, folder)
-    for name, seconds in times.items():
+    same = {
+        name: bool(np.array_equal(y, expected)) for name, y in (outputs | their_outputs).items()
+    }
+    return {
+        "L": len(weights["ff.eta"]),
+        "torch": times,
+        "onnx": others,
+        "sparse": ours,
+        "same_bits": same,
+    }
+
+
+def report(found):
+    ours, best = found["sparse"], min(found["torch"].values())
+    for name, seconds in found["torch"].items():
         print(f"  torch {name:<28} {1e3 * seconds:10.3f} ms")
+    for name, seconds in found["onnx"].items():
+        print(f"  {name:<34} {1e3 * seconds:10.3f} ms")
     print(
-        f"  sparse, {ours['threads']} threads {'':<19} {1e3 * ours['run']:10.3f} ms"
+        f"  sparse, {ours['threads']} threads {'':<17} {1e3 * ours['run']:10.3f} ms"
         f"  (and once {1e3 * ours['prepare']:.3f} ms to prepare the model)"
     )
-    same = all(np.array_equal(y, expected) for y in outputs.values())
-    best = min(times.values())
+    differing = [name for name, same in found["same_bits"].items() if not same]
     print(
-        f"  L = {len(weights['ff.eta'])}: {best / ours['run']:.0f} times faster than PyTorch's "
+        f"  L = {found['L']}: {best / ours['run']:.0f} times faster than PyTorch's "
         f"fastest, {best / (ours['run'] + ours['prepare']):.1f} times with the preparation; "
-        f"outputs {'equal bit for bit' if same else 'DIFFER'}"
+        + (f"outputs DIFFER: {', '.join(differing)}" if differing else "outputs equal bit for bit")
     )
 
 
@@ -201,11 +245,19 @@ def main():
     parser.add_argument("--blocks", default="1000,10000")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=3.0, help="for each loop")
+    parser.add_argument("--onnx-most", type=int, default=2000, help="most blocks for ONNX Runtime")
+    parser.add_argument("--json", action="store_true", help="print a JSON list and nothing else")
     arguments = parser.parse_args()
-    print(f"torch {torch.__version__}, d = {D}, n = {N}")
+    all_found = []
     for blocks in arguments.blocks.split(","):
         with tempfile.TemporaryDirectory() as folder:
-            compare(arguments, int(blocks), pathlib.Path(folder))
+            all_found.append(compare(arguments, int(blocks), pathlib.Path(folder)))
+    if arguments.json:
+        print(json.dumps(all_found))
+        return
+    print(f"torch {torch.__version__}, d = {D}, n = {N}")
+    for found in all_found:
+        report(found)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,21 @@
 #!/bin/bash
-# Measure and write bench/results.csv, which is committed: a change of speed is a diff.
+# Measure everything, against the alternatives in the same run, and write bench/results.csv and the
+# tables in docs/performance.md, both committed: a change of speed is a diff.
 #
-#   bench/run.sh XF_BENCH
+#   bench/run.sh [--quick] BUILD      (make bench, make bench QUICK=1)
+#
+# BUILD holds the program and the target `bench`. --quick takes about two minutes in place of ten or so. Parts
+# that need PyTorch run where build/venv (tools/python_env.sh) has it, and are left out elsewhere.
 set -euo pipefail
-program=$(realpath "${1:?usage: run.sh XF_BENCH}")
+options=()
+if [ "${1:-}" = --quick ]; then
+    options=(--quick)
+    shift
+fi
+build=$(realpath "${1:?usage: run.sh [--quick] BUILD}")
 cd "$(dirname "$0")/.."
-
-cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1)
-result=$(mktemp)
-trap 'rm -f "$result"' EXIT
-{
-    echo "# exactformer $(cat VERSION), $(nproc) x ${cpu:-$(uname -m)}, $(${CC:-cc} --version | head -n 1)"
-    "$program" data/digits_class.npz data/digits_inpaint.npz
-} | tee "$result"
-cp "$result" bench/results.csv
-echo "written: bench/results.csv"
+python=build/venv/bin/python
+[ -x "$python" ] || python=python3
+# Waiting threads sleep: other work on the machine would otherwise pay for their spinning, and they for it.
+export OMP_WAIT_POLICY=passive
+exec "$python" bench/measure_all.py "${options[@]}" "$build"

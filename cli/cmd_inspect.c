@@ -19,8 +19,9 @@ static void print_phases(const cli_options *options, const xf_model *model) {
         char count[32] = "";
         if (is_published(model))
             snprintf(count, sizeof count, " (%lld)", (long long)phase->count);
-        cli_line(options, i ? "" : "phases", "%-12s blocks %lld to %lld%s", phase->name,
-                 (long long)phase->first, (long long)(phase->first + phase->count - 1), count);
+        cli_line(options, i ? "" : "phases", "%-12s blocks %lld to %lld%s, norm squared %.6g",
+                 phase->name, (long long)phase->first, (long long)(phase->first + phase->count - 1),
+                 count, xf_norm_squared(model, phase->first, phase->count));
     }
 }
 
@@ -106,9 +107,11 @@ static json_t *phases_json(const xf_model *model) {
     json_t *phases = json_array();
     for (int64_t i = 0; i < model->n_phases; i++) {
         const xf_phase *phase = &model->phases[i];
-        json_array_append_new(phases, json_pack("{s:o,s:I,s:I}", "name", cli_json_text(phase->name),
-                                                "first", (json_int_t)phase->first, "count",
-                                                (json_int_t)phase->count));
+        double norm = xf_norm_squared(model, phase->first, phase->count);
+        json_array_append_new(
+            phases, json_pack("{s:o,s:I,s:I,s:o}", "name", cli_json_text(phase->name), "first",
+                              (json_int_t)phase->first, "count", (json_int_t)phase->count,
+                              "l2_norm_squared", cli_json_real(norm)));
     }
     return phases;
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_build,   &cli_verify, &cli_certify,  &cli_run,   &cli_trace,
-    &cli_inspect, &cli_export, &cli_generate, &cli_train, &cli_golden,
+    &cli_build,  &cli_verify,   &cli_certify, &cli_run,    &cli_trace,    &cli_inspect,
+    &cli_export, &cli_generate, &cli_train,   &cli_golden, &cli_diagnose,
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };

@@ -12,6 +12,7 @@ extern const cli_command cli_trace;
 extern const cli_command cli_inspect;
 extern const cli_command cli_export;
 extern const cli_command cli_generate;
+extern const cli_command cli_diagnose;
 extern const cli_command cli_train;
 extern const cli_command cli_golden;
 

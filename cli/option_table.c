@@ -9,7 +9,7 @@ const char *const cli_order_names[] = {"ff-sa", "sa-ff", NULL};
 const char *const cli_value_form_names[] = {"full", "low-rank", NULL};
 const char *const cli_optimiser_names[] = {"adam", "adamw", "lbfgs", NULL};
 static const char *const schedule_names[] = {"cosine", "constant", NULL};
-static const char *const construction_names[] = {"pooled", "published", NULL};
+static const char *const construction_names[] = {"pooled", "published", "resnet", NULL};
 static const char *const optimise_names[] = {"depth", "norm", NULL};
 static const char *const norm_names[] = {"plain", "balanced", NULL};
 static const char *const position_names[] = {"append", NULL};
@@ -35,7 +35,7 @@ const cli_option cli_option_table[CLI_N_OPTIONS] = {
                                 CLI_VALUE_TEXT, FIELD(output), NULL, 0},
     [CLI_EXP_ULP] = {"exp-ulp", 0, "K", "allow the machine's exp an error of K ulp (default 4)",
                      CLI_VALUE_INTEGER, FIELD(exp_ulp), NULL, 1024},
-    [CLI_CONSTRUCTION] = {"construction", 0, "NAME", "pooled (the default) or published",
+    [CLI_CONSTRUCTION] = {"construction", 0, "NAME", "pooled (the default), published or resnet",
                           CLI_VALUE_CHOICE, FIELD(construction), construction_names, 0},
     [CLI_ATTENTION] = {"attention", 0, "NAME", "hardmax (the default) or softmax", CLI_VALUE_CHOICE,
                        FIELD(attention), cli_attention_names, 0},
@@ -158,4 +158,15 @@ const cli_option cli_option_table[CLI_N_OPTIONS] = {
                  FIELD(log), NULL, 0},
     [CLI_LOG_EVERY] = {"log-every", 0, "K", "log every K-th epoch only (default 1), and the last",
                        CLI_VALUE_INTEGER, FIELD(log_every), NULL, INT32_MAX},
+    [CLI_EXACT_MODEL] = {"model", 0, "MODEL", "the exact model to compare with", CLI_VALUE_TEXT,
+                         FIELD(exact_model), NULL, 0},
+    [CLI_DATA] = {"data", 0, "DATASET",
+                  "the data of the training: check the model on it, or build one of small norm",
+                  CLI_VALUE_TEXT, FIELD(data), NULL, 0},
+    [CLI_FIGURE_EPOCHS] = {"figure-epochs", 0, "FILE",
+                           "draw loss and J against epochs (.svg or .png)", CLI_VALUE_TEXT,
+                           FIELD(figure_epochs), NULL, 0},
+    [CLI_FIGURE_SCALING] = {"figure-scaling", 0, "FILE",
+                            "draw least loss and J against the weight decay (.svg or .png)",
+                            CLI_VALUE_TEXT, FIELD(figure_scaling), NULL, 0},
 };

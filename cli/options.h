@@ -68,6 +68,10 @@ typedef enum cli_option_id {
     CLI_RESUME,
     CLI_LOG,
     CLI_LOG_EVERY,
+    CLI_EXACT_MODEL,
+    CLI_DATA,
+    CLI_FIGURE_EPOCHS,
+    CLI_FIGURE_SCALING,
     CLI_N_OPTIONS
 } cli_option_id;
 
@@ -107,7 +111,8 @@ typedef struct cli_options {
     int order, causal, value_form, scalar;
     int optimiser, schedule, cold, resume;
     double learning_rate, residual;
-    const char *initial, *weight_decay, *epochs, *checkpoint, *log; /* NULL: not given */
+    const char *initial, *weight_decay, *epochs, *checkpoint, *log;  /* NULL: not given */
+    const char *exact_model, *data, *figure_epochs, *figure_scaling; /* likewise */
 } cli_options;
 
 typedef struct cli_command {

@@ -10,7 +10,7 @@ set -euo pipefail
 
 # A package, or package:command where having the command in PATH is enough.
 build=(build-essential:c++ cmake:cmake ninja-build:ninja pkg-config:pkg-config git:git
-       libopenblas-dev libjansson-dev libzip-dev liblbfgs-dev nettle-dev libgmp-dev libmpfr-dev
+       gnuplot-nox:gnuplot libopenblas-dev libjansson-dev libzip-dev liblbfgs-dev nettle-dev libgmp-dev libmpfr-dev
        libflint-dev)
 test=(libcmocka-dev python3:python3 libopenmpi-dev openmpi-bin:mpirun)
 check=(clang-format:clang-format clang-tidy:clang-tidy mandoc:mandoc valgrind:valgrind)

@@ -10,7 +10,8 @@
 extern "C" {
 #endif
 
-typedef enum xf_construction { XF_POOLED = 0, XF_PUBLISHED = 1 } xf_construction;
+/* XF_RESNET is a baseline without attention: it interpolates every token by itself. */
+typedef enum xf_construction { XF_POOLED = 0, XF_PUBLISHED = 1, XF_RESNET = 2 } xf_construction;
 
 /* What `xf_build` makes small among all that it can build. */
 typedef enum xf_optimise { XF_OPTIMISE_DEPTH = 0, XF_OPTIMISE_NORM = 1 } xf_optimise;
@@ -65,6 +66,9 @@ XF_API const char *const *xf_build_writers(void);
  * every sequence on the dense engine. `report` may be NULL. `out` need not be initialised and is
  * left cleared on failure. The same data, options and seed give the same weights on
  * every machine and for every number of threads.
+ * XF_RESNET sends every token of X_j to a target of Y_j, the same one wherever the token occurs,
+ * such that all of Y_j is reached; where the sequences that share tokens do not allow this, it
+ * refuses.
  * Errors: XF_ERR_INFEASIBLE with the two sequences that come closest and what would
  * help; XF_ERR_DATA; XF_ERR_MEMORY; XF_ERR_CANCELLED. */
 XF_API xf_status xf_build(xf_model *out, const xf_dataset *data, const xf_build_options *options,

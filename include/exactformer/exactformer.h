@@ -6,6 +6,7 @@
 #include <exactformer/build.h>
 #include <exactformer/certify.h>
 #include <exactformer/dataset.h>
+#include <exactformer/diagnose.h>
 #include <exactformer/generate.h>
 #include <exactformer/inspect.h>
 #include <exactformer/model.h>

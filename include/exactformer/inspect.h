@@ -34,6 +34,10 @@ typedef struct xf_inspection {
 XF_API xf_status xf_inspect(xf_inspection *out, const xf_model *model, const xf_dataset *data,
                             xf_error *error);
 
+/* Sum of squares of all weights of blocks first .. first + count - 1 (identity scalars included),
+ * for example of one phase. O(blocks d (w + d)). */
+XF_API double xf_norm_squared(const xf_model *model, int64_t first, int64_t count);
+
 #ifdef __cplusplus
 }
 #endif

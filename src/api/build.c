@@ -5,6 +5,7 @@
 #include "base/fpenv.h"
 #include "construct/pooled.h"
 #include "construct/published.h"
+#include "construct/resnet.h"
 #include "core/dataset_check.h"
 
 #include <exactformer/run.h>
@@ -40,7 +41,8 @@ static int is_one_of(const char *name, const char *const *names) {
 }
 
 static xf_status check_options(const xf_build_options *options, xf_error *error) {
-    if (options->construction != XF_POOLED && options->construction != XF_PUBLISHED)
+    if (options->construction != XF_POOLED && options->construction != XF_PUBLISHED &&
+        options->construction != XF_RESNET)
         return xfi_fail(error, XF_ERR_ARGUMENT, "unknown construction %d",
                         (int)options->construction);
     if (options->tau != 0.0 && !(options->tau > 0.0 && isfinite(options->tau)))
@@ -58,8 +60,8 @@ static xf_status check_options(const xf_build_options *options, xf_error *error)
 
 static void describe(xf_model *model, const xf_dataset *data, const xf_build_options *options,
                      const xf_build_report *report) {
-    snprintf(model->construction, sizeof model->construction, "%s",
-             options->construction == XF_PUBLISHED ? "published" : "pooled");
+    static const char *const names[] = {"pooled", "published", "resnet"};
+    snprintf(model->construction, sizeof model->construction, "%s", names[options->construction]);
     memcpy(model->front, report->front, sizeof model->front);
     memcpy(model->writer, report->writer, sizeof model->writer);
     model->attention = options->attention;
@@ -76,8 +78,13 @@ static xf_status construct(xf_model *out, const xf_dataset *data, const xf_build
     xfi_problem problem;
     XFI_TRY(xfi_problem_init(&problem, data, options, error));
     int published = options->construction == XF_PUBLISHED;
-    xf_status status = published ? xfi_build_published(out, &problem, report, XFI_STAGE_NONE, error)
-                                 : xfi_build_pooled(out, &problem, report, error);
+    xf_status status = XF_OK;
+    if (published)
+        status = xfi_build_published(out, &problem, report, XFI_STAGE_NONE, error);
+    else if (options->construction == XF_RESNET)
+        status = xfi_build_resnet(out, &problem, report, error);
+    else
+        status = xfi_build_pooled(out, &problem, report, error);
     if (!published && status == XF_OK) {
         report->collapse_margin = INFINITY; /* all logits are 0, but those of argmax */
         report->tau_max = out->tau_max;

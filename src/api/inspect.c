@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "construct/front_margin.h"
 #include "construct/published_front.h"
+#include "construct/resnet.h"
 #include "core/model_shape.h"
 
 #include <math.h>
@@ -25,10 +26,25 @@ static void measure_array(xf_inspection *out, const xfi_weight_array *array) {
     }
 }
 
+double xf_norm_squared(const xf_model *model, int64_t first, int64_t count) {
+    xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
+    int n_arrays = xfi_model_arrays(model, arrays);
+    double sum = 0.0;
+    for (int a = 0; a < n_arrays; a++) {
+        int64_t size = arrays[a].shape[0] * arrays[a].shape[1];
+        const double *values = arrays[a].values + first * size;
+        for (int64_t i = 0; i < count * size; i++)
+            sum += values[i] * values[i];
+    }
+    return sum;
+}
+
 /* Models without a front end of ours (trained, edited) have no margin; that is no error. */
 static xf_status measure_margin(xf_inspection *out, const xf_model *model, const xf_dataset *data,
                                 xf_error *error) {
-    xf_status status = xfi_front_margin(model, data, &out->margin, out->margin_sequence, error);
+    int resnet = strcmp(model->construction, "resnet") == 0;
+    xf_status status = (resnet ? xfi_resnet_margin : xfi_front_margin)(model, data, &out->margin,
+                                                                       out->margin_sequence, error);
     out->has_margin = status == XF_OK;
     return status == XF_ERR_ARGUMENT ? XF_OK : status;
 }

@@ -26,13 +26,14 @@ static void add_squares(size *sum, const double *values, int64_t n, int64_t stri
     for (int64_t i = 0; i < n; i++) {
         if (values[i * stride] == 0.0)
             continue;
-        double v = ldexp(values[i * stride], -sum->exponent);
+        double v = xfi_scale(values[i * stride], -sum->exponent);
         sum->square += v * v;
     }
 }
 
 static double cost_at(const size *in, const size *out, int e) {
-    return ldexp(in->square, 2 * (in->exponent + e)) + ldexp(out->square, 2 * (out->exponent - e));
+    return xfi_scale(in->square, 2 * (in->exponent + e)) +
+           xfi_scale(out->square, 2 * (out->exponent - e));
 }
 
 /* The e for which 4^e in + 4^-e out is least; 0 if one of them is 0. */
@@ -55,8 +56,8 @@ double xfi_balanced_cost(double in, double out) {
     if (in > 0 && out > 0) {
         a.exponent = xfi_exponent(in) / 2;
         b.exponent = xfi_exponent(out) / 2;
-        a.square = ldexp(in, -2 * a.exponent);
-        b.square = ldexp(out, -2 * b.exponent);
+        a.square = xfi_scale(in, -2 * a.exponent);
+        b.square = xfi_scale(out, -2 * b.exponent);
     }
     return cost_at(&a, &b, best_exponent(&a, &b));
 }
@@ -126,11 +127,11 @@ static int choose(const sides *s, const xfi_format *format) {
 
 static void apply(const sides *s, int e) {
     for (int64_t i = 0; i < s->n_in; i++)
-        s->in[i] = ldexp(s->in[i], e);
+        s->in[i] = xfi_scale(s->in[i], e);
     if (s->bias != NULL)
-        *s->bias = ldexp(*s->bias, e);
+        *s->bias = xfi_scale(*s->bias, e);
     for (int64_t i = 0; i < s->n_out; i++)
-        s->out[i * s->stride] = ldexp(s->out[i * s->stride], -e);
+        s->out[i * s->stride] = xfi_scale(s->out[i * s->stride], -e);
 }
 
 static double cost_of(const sides *s, const xfi_format *format) {

@@ -12,11 +12,9 @@ static int64_t count_blocks(const xfi_frame *frame) {
     return n;
 }
 
-static xf_status add_phases(xf_model *model, const xfi_frame *frame, int64_t n_front, int64_t n_end,
-                            xf_error *error) {
-    xf_status status = xfi_model_add_phase(model, "fold", n_front - 1, error);
-    if (status == XF_OK)
-        status = xfi_model_add_phase(model, "pooling", 1, error);
+static xf_status add_phases(xf_model *model, const xfi_frame *frame, const xfi_front *front,
+                            int64_t n_end, xf_error *error) {
+    xf_status status = xfi_front_add_phases(model, front, error);
     for (int i = 0; i < 4 && status == XF_OK; i++)
         status = xfi_model_add_phase(model, frame->parts[i].name, frame->parts[i].count, error);
     return status == XF_OK ? xfi_model_add_phase(model, "scale", n_end, error) : status;
@@ -33,7 +31,7 @@ xf_status xfi_frame_make(xf_model *out, int64_t *first, const xfi_frame *frame,
     xfi_front_emit(&front, &problem->format, frame->axes, out);
     if (problem->y_exponent != 0)
         out->ff_eta[out->n_blocks - 1] = ldexp(1.0, problem->y_exponent);
-    xf_status status = add_phases(out, frame, n_front, n_end, error);
+    xf_status status = add_phases(out, frame, &front, n_end, error);
     if (status != XF_OK)
         xf_model_clear(out);
     return status;

@@ -94,8 +94,8 @@ typedef struct scales {
 
 /* weight: of the inputs; out: |W|^2. */
 static double neuron_cost(scales s, double weight, double bias, double out) {
-    return xfi_balanced_cost(square(ldexp(weight, -s.before)) + bias * bias,
-                             ldexp(out, 2 * s.behind));
+    return xfi_balanced_cost(square(xfi_scale(weight, -s.before)) + bias * bias,
+                             xfi_scale(out, 2 * s.behind));
 }
 
 static double routing_cost(const xfi_diamond *diamond, scales s) {
@@ -135,7 +135,7 @@ static double job_cost(const xfi_diamond_writer *writer, const xfi_job *job, sca
         return 0.0;
     if (job->kind == XFI_JOB_CLAMP)
         return neuron_cost(s, 1.0, code_at(&writer->diamond, job, job->inner), 2.0);
-    return neuron_cost(s, ldexp(1.0, -job->k), ldexp(job->theta, -job->k),
+    return neuron_cost(s, xfi_power(-job->k), xfi_scale(job->theta, -job->k),
                        write_out(writer, job, cells->at[job->group].target, problem));
 }
 
@@ -151,7 +151,7 @@ static double a_cost(const xfi_diamond_writer *writer, const xfi_place *place, c
 
 static double b_cost(const xfi_diamond_writer *writer, const xfi_place *place, const double *y,
                      scales s) {
-    return neuron_cost(s, ldexp(1.0, -place->k), ldexp(place->theta, -place->k),
+    return neuron_cost(s, xfi_power(-place->k), xfi_scale(place->theta, -place->k),
                        square(y[writer->axes.k1] - place->f) + square(y[writer->axes.k2]));
 }
 
@@ -198,7 +198,7 @@ double xfi_diamond_writer_cost(const xfi_diamond_writer *writer, const xfi_cells
     total += 1.0; /* the routing block has eta = 0 */
     for (int64_t i = 1; i < all_blocks(writer); i++) {
         scales s = scales_at(writer, i, cells->b, reduced);
-        total += 1.0 + ldexp(1.0, 2 * (s.behind - s.before));
+        total += 1.0 + xfi_power(2 * (s.behind - s.before));
     }
     total += diamond_cost(writer, cells, problem, reduced);
     return writer->sorted ? total + sorted_cost(writer, cells, problem, reduced) : total;

@@ -7,6 +7,7 @@
 #include "num/sort.h"
 
 enum { BATCH = XFI_PROJECT_BATCH };
+_Static_assert((int)BATCH == (int)XFI_SORT_COLUMNS, "sorted side by side");
 
 void xfi_local_clear(xfi_local *local) {
     xfi_free(local->u);
@@ -33,20 +34,6 @@ double xfi_direction_error(const xfi_problem *problem, const double *u) {
     return roundings * problem->format.u * absolute;
 }
 
-/* The (m-1)-th largest gap of the n sorted values; `gaps` [n-1] is scratch. */
-static double kept_gap(const double *sorted, int64_t n, int64_t m, double *gaps) {
-    if (m == 1)
-        return INFINITY;
-    for (int64_t i = 0; i + 1 < n; i++)
-        gaps[i] = sorted[i + 1] - sorted[i];
-    if (m < n)
-        xfi_sort_doubles(gaps, n - 1);
-    else
-        for (int64_t i = 1; i < n - 1; i++)
-            gaps[0] = fmin(gaps[0], gaps[i]);
-    return gaps[m < n ? n - m : 0];
-}
-
 /* Least kept gap and largest mean |s - nu| so far; the latter negated, so that both are least. */
 typedef struct extremes {
     double delta[BATCH];
@@ -56,8 +43,6 @@ typedef struct extremes {
 /* Scratch of one thread. */
 typedef struct worker {
     double *values; /* [n_tokens of a tile][BATCH] */
-    double *sorted; /* [n_max] */
-    double *gaps;   /* [n_max] */
     extremes found;
 } worker;
 
@@ -75,14 +60,20 @@ static void extremes_join(extremes *all, const extremes *some) {
     }
 }
 
-static void measure_gaps(const xfi_features *features, worker *own, const double *values, int64_t n,
-                         int64_t m) {
-    for (int c = 0; c < features->n; c++) {
-        for (int64_t l = 0; l < n; l++)
-            own->sorted[l] = values[l * BATCH + c];
-        xfi_sort_doubles(own->sorted, n);
-        own->found.delta[c] = fmin(own->found.delta[c], kept_gap(own->sorted, n, m, own->gaps));
-    }
+/* The m - 1 largest gaps between the n values are kept, 1 < m <= n; the least of these counts. The
+ * values are replaced by the gaps. */
+static void measure_gaps(worker *own, double *values, int64_t n, int64_t m) {
+    xfi_sort_columns(values, n);
+    for (int64_t i = 0; i < (n - 1) * BATCH; i++)
+        values[i] = values[i + BATCH] - values[i];
+    if (m < n)
+        xfi_sort_columns(values, n - 1);
+    int64_t last = m < n ? n - m + 1 : n - 1;
+    for (int64_t i = n - m; i < last; i++)
+        for (int c = 0; c < BATCH; c++) {
+            double gap = values[i * BATCH + c];
+            own->found.delta[c] = gap < own->found.delta[c] ? gap : own->found.delta[c];
+        }
 }
 
 /* Means, and the largest mean of |s - nu|; all features side by side. */
@@ -97,11 +88,13 @@ static void measure_means(const xfi_features *features, worker *own, const doubl
         }
     for (int c = 0; c < features->n; c++) {
         features->pools[c].mean[j] = sum[c] / (double)n - nu[c];
-        own->found.minus_largest[c] = fmin(own->found.minus_largest[c], -(absolute[c] / (double)n));
+        double minus = -(absolute[c] / (double)n);
+        if (minus < own->found.minus_largest[c])
+            own->found.minus_largest[c] = minus;
     }
 }
 
-static void measure_sequence(const xfi_features *features, worker *own, const double *values,
+static void measure_sequence(const xfi_features *features, worker *own, double *values,
                              const double *nu, int64_t j) {
     const xf_dataset *data = features->problem->data;
     int64_t n = data->x_offsets[j + 1] - data->x_offsets[j];
@@ -120,7 +113,7 @@ static void measure_sequence(const xfi_features *features, worker *own, const do
         features->locals[c].high[j] = high[c];
     }
     if (m > 1)
-        measure_gaps(features, own, values, n, m);
+        measure_gaps(own, values, n, m);
 }
 
 static void measure_tile(const xfi_features *features, worker *own, const xfi_tiles *tiles,
@@ -138,35 +131,26 @@ static void measure_tile(const xfi_features *features, worker *own, const xfi_ti
         measure_sequence(features, own, own->values + (data->x_offsets[j] - row) * BATCH, nu, j);
 }
 
-static int worker_init(worker *own, const xfi_tiles *tiles, int64_t n_max) {
+static int worker_init(worker *own, const xfi_tiles *tiles) {
     own->values = xfi_calloc2(BATCH, tiles->n_tokens, sizeof(double));
-    own->sorted = xfi_calloc(n_max, sizeof(double));
-    own->gaps = xfi_calloc(n_max, sizeof(double));
     extremes_init(&own->found);
-    return own->values && own->sorted && own->gaps;
-}
-
-static void worker_clear(worker *own) {
-    xfi_free(own->values);
-    xfi_free(own->sorted);
-    xfi_free(own->gaps);
+    return own->values != NULL;
 }
 
 static int measure_tiles(extremes *all, const xfi_features *features, const xfi_tiles *tiles) {
-    int64_t n_max = xfi_longest_sequence(features->problem->data);
     int ok = 1;
     extremes_init(all);
 #pragma omp parallel num_threads(xfi_problem_threads(features->problem)) reduction(&& : ok)
     {
         worker own = {0};
-        ok = worker_init(&own, tiles, n_max);
+        ok = worker_init(&own, tiles);
 #pragma omp for schedule(dynamic, 4)
         for (int64_t tile = 0; tile < tiles->n; tile++)
             if (ok)
                 measure_tile(features, &own, tiles, tile);
 #pragma omp critical(xfi_feature_extremes)
         extremes_join(all, &own.found);
-        worker_clear(&own);
+        xfi_free(own.values);
     }
     return ok;
 }

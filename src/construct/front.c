@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "core/model_shape.h"
 
 #include <limits.h>
 #include <string.h>
@@ -37,6 +38,11 @@ xf_status xfi_front_copy(xfi_front *out, const xfi_front *front, int64_t d, xf_e
 
 int64_t xfi_front_blocks(const xfi_front *front) {
     return 1 + front->n_folds;
+}
+
+xf_status xfi_front_add_phases(xf_model *model, const xfi_front *front, xf_error *error) {
+    XFI_TRY(xfi_model_add_phase(model, "fold", front->n_folds, error));
+    return xfi_model_add_phase(model, front->no_attention ? "project" : "pooling", 1, error);
 }
 
 /* One block being written; `neuron` is the next free one. */
@@ -130,7 +136,13 @@ static void emit_joint(block_writer *writer, const xfi_front *front, int k1) {
         emit_kinks(writer, front, front->sigma, k1);
 }
 
+/* Without attention the scale is in the feed-forward layers. */
+static double pool_unit(const xfi_front *front) {
+    return front->no_attention ? front->sigma : 1.0;
+}
+
 static void emit_first(block_writer *writer, const xfi_front *front, int k1, int pool) {
+    double unit = pool_unit(front);
     if (front->has_local)
         add_pair(writer, front->u, front->sigma,
                  front->mu + (shift_in_mu(front) ? front->shift : 0.0), k1);
@@ -138,30 +150,31 @@ static void emit_first(block_writer *writer, const xfi_front *front, int k1, int
         return;
     double nu = shift_in_mu(front) ? front->nu : pool_centre(front);
     if (front->kind == XFI_PLAIN) {
-        add_pair(writer, front->v, 1.0, nu, pool);
+        add_pair(writer, front->v, unit, nu, pool);
         return;
     }
-    emit_kinks(writer, front, 1.0, pool);
+    emit_kinks(writer, front, unit, pool);
     if (!front->has_local && front->kind == XFI_KINKS)
-        add_constant(writer, -nu, pool);
+        add_constant(writer, -unit * nu, pool);
 }
 
 static void emit_fold(block_writer *writer, const xfi_front *front, int fold, int pool) {
     int last = fold == front->n_folds - 1;
     int n = front->has_local ? XFI_WIDTH : XFI_WIDTH - 1;
+    double unit = pool_unit(front);
     for (int i = 0; i < n; i++) {
         int neuron = writer->neuron++;
         writer->U[neuron * writer->d + pool] = 1.0;
-        writer->b[neuron] = stored(writer, -front->fold_knee[fold][i]);
+        writer->b[neuron] = stored(writer, -unit * front->fold_knee[fold][i]);
         writer->W[pool * XFI_WIDTH + neuron] = stored(writer, front->fold_weight[fold][i]);
     }
     if (last && !front->has_local)
-        add_constant(writer, -pool_centre(front), pool);
+        add_constant(writer, -unit * pool_centre(front), pool);
 }
 
 static void emit_attention(const xfi_front *front, block_writer *writer, int k1, int pool,
                            int64_t block, xf_model *model) {
-    if (front->K == 0.0)
+    if (front->K == 0.0 || front->no_attention)
         return;
     double gain = front->has_local ? front->K : 1.0;
     if (!front->joint)

@@ -6,7 +6,8 @@
  * The local feature a is <u, x> - mu, or absent (every m_j = 1). The pool feature s is
  * "plain", <v, x> - nu; or has "kinks", a signed sum of a few relu(<v_i, x> + b_i); or
  * "folds", a piecewise linear zigzag of one scalar. For d = 1 with a local term both share
- * the one coordinate: a = s ("joint"). docs/theory.md, Front ends. */
+ * the one coordinate: a = s ("joint"). For sequences of one token there may be no pooling:
+ * t = sigma (s(x) - shift) by feed-forward layers alone. docs/theory.md, Front ends. */
 #ifndef XFI_CONSTRUCT_FRONT_H
 #define XFI_CONSTRUCT_FRONT_H
 
@@ -20,7 +21,8 @@ typedef struct xfi_front {
     xfi_front_kind kind;
     int has_local;
     int joint;
-    double *u; /* [d], owned; NULL without a local term */
+    int no_attention; /* the pool feature is not pooled; there is no local term */
+    double *u;        /* [d], owned; NULL without a local term */
     double mu;
     double *v;                  /* [n_kinks][d], owned; one row for plain and folds */
     int n_kinks;                /* rows of v */
@@ -48,6 +50,10 @@ xf_status xfi_front_copy(xfi_front *out, const xfi_front *front, int64_t d, xf_e
 
 /* Number of blocks: 1, plus the folds. */
 int64_t xfi_front_blocks(const xfi_front *front);
+
+/* Name the next blocks of `model`: "fold", then "pooling", or "project" without attention.
+ * Errors: XF_ERR_MEMORY. */
+xf_status xfi_front_add_phases(xf_model *model, const xfi_front *front, xf_error *error);
 
 /* Write the blocks into the first xfi_front_blocks(front) of `model` (identity blocks of
  * width 4), rounding every weight to the format. Returns 0 if some weight leaves the

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "core/model_shape.h"
+#include "construct/front_bound.h"
 
 void xfi_certificate_clear(xfi_certificate *certificate) {
     xf_model_clear(&certificate->blocks);
@@ -42,9 +42,7 @@ xf_status xfi_certify_front(xfi_certificate *out, const xfi_front *front,
     out->blocks.dtype = problem->options->dtype;
     xfi_front_view view = view_of(&out->blocks, axes.k1, problem);
     int in_range = xfi_front_emit(front, &problem->format, axes, &out->blocks);
-    xf_status status = xfi_model_add_phase(&out->blocks, "fold", n_front - 1, error);
-    if (status == XF_OK)
-        status = xfi_model_add_phase(&out->blocks, "pooling", 1, error);
+    xf_status status = xfi_front_add_phases(&out->blocks, front, error);
     if (status == XF_OK && in_range)
         status = xfi_certify_shared(&out->groups, &view, error);
     if (status != XF_OK)

@@ -18,7 +18,7 @@ static int64_t count_front(const xf_model *model, int64_t *next) {
     for (*next = 0; *next < model->n_phases; ++*next) {
         const char *name = model->phases[*next].name;
         if (strcmp(name, "pooling") != 0 && strcmp(name, "fold") != 0 &&
-            strcmp(name, "separation") != 0)
+            strcmp(name, "separation") != 0 && strcmp(name, "project") != 0)
             break;
         n += model->phases[*next].count;
     }

@@ -25,8 +25,10 @@ static void shape_kinks(const void *context, double *values, int64_t n_tokens) {
         double *v = values + i * XFI_PROJECT_BATCH;
         for (int f = 0; f < batch->n_features; f++) {
             double sum = 0;
-            for (int r = f * batch->n_kinks; r < (f + 1) * batch->n_kinks; r++)
-                sum += batch->sign[r] * fmax(v[r] - batch->knee[r], 0.0);
+            for (int r = f * batch->n_kinks; r < (f + 1) * batch->n_kinks; r++) {
+                double beyond = v[r] - batch->knee[r];
+                sum += batch->sign[r] * (beyond > 0 ? beyond : 0.0);
+            }
             v[f] = sum;
         }
     }

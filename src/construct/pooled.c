@@ -268,11 +268,21 @@ static xf_status try_argmax(plan *p, xf_error *error) {
     return XF_OK;
 }
 
-/* Many sequences in few bits: when nothing else separates them, or on demand. */
+/* The targets fit a grid, but the groups lie too close together for the grid writer's codes: the
+ * sorted one needs twice as many blocks. Displacement keeps room for the codes. */
+static int room_pays(const plan *p) {
+    return p->writers.grid.usable && !p->best.small_norm &&
+           p->problem->data->n_targets > FEW_TARGETS &&
+           strcmp(p->best.report.writer, "sorted") == 0;
+}
+
+/* Many sequences in few bits: when nothing else separates them, or separates them well, or on
+ * demand. */
 static xf_status try_displacement(plan *p, xf_error *error) {
     int found = 0;
-    if (p->best.model.n_blocks != 0 || !xfi_problem_wants_front(p->problem, "displacement") ||
-        !wants_lanes(p) || p->problem->data->n_targets == 1)
+    if ((p->best.model.n_blocks != 0 && !room_pays(p)) ||
+        !xfi_problem_wants_front(p->problem, "displacement") || !wants_lanes(p) ||
+        p->problem->data->n_targets == 1)
         return XF_OK;
     return xfi_displace_best(&p->best, &found, &p->writers, p->problem, error);
 }
@@ -336,9 +346,11 @@ static xf_status build(plan *p, xf_error *error) {
     if (p->best.small_norm && p->best.model.n_blocks != 0 &&
         xfi_problem_wants_front(p->problem, "plain"))
         XFI_TRY(search_norms(p, error));
-    XFI_TRY(try_argmax(p, error));
-    XFI_TRY(try_displacement(p, error));
-    XFI_TRY(try_tree(p, error));
+    if (p->problem->origin == NULL) {
+        XFI_TRY(try_argmax(p, error));
+        XFI_TRY(try_displacement(p, error));
+        XFI_TRY(try_tree(p, error));
+    }
     return p->best.model.n_blocks != 0 ? XF_OK : xfi_best_refuse(&p->best, p->problem, error);
 }
 

@@ -19,6 +19,10 @@ typedef struct xfi_problem {
     double unit;        /* power of two with |x| unit <= 1 for every input value */
     double *max_abs;    /* [d] largest |x_k| */
     double *half_range; /* [d] (max x_k - min x_k) / 2 */
+    /* Not NULL: every sequence is one token, row origin_row[j] of origin->x, and there is to be
+       no attention (resnet.h). */
+    const xf_dataset *origin;
+    const int64_t *origin_row; /* [n_sequences] */
 } xfi_problem;
 
 /* Gather the statistics. Errors: XF_ERR_INFEASIBLE (a value is not a number of the

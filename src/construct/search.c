@@ -178,6 +178,7 @@ xf_status xfi_search_pair(const xfi_problem *problem, const xfi_local *local, co
     XFI_TRY(xfi_front_copy(&candidate.front, &pool->shape, problem->data->d, error));
     candidate.front.K = K;
     candidate.front.sigma = 1.0;
+    candidate.front.no_attention = problem->origin != NULL;
     if (local != NULL) {
         candidate.front.has_local = 1;
         candidate.front.mu = local->mu;
@@ -197,7 +198,7 @@ static xf_status pair_all(const xfi_search *search, xfi_candidate *out, int *n, 
         const xfi_pool *pool = &search->pools[p];
         if (problem->all_single)
             XFI_TRY(xfi_search_pair(problem, NULL, pool, 1.0, out, n, error));
-        for (int l = 0; l < search->n_locals; l++) {
+        for (int l = 0; l < search->n_locals && problem->origin == NULL; l++) {
             double K = xfi_gain(&search->locals[l], pool, problem->data->n_sequences);
             XFI_TRY(xfi_search_pair(problem, &search->locals[l], pool, K, out, n, error));
         }

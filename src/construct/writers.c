@@ -6,6 +6,7 @@
 #include "construct/axes.h"
 #include "construct/balance.h"
 #include "construct/cell_writers.h"
+#include "construct/sequences.h"
 #include "construct/split.h"
 #include "core/model_shape.h"
 
@@ -299,6 +300,23 @@ static xf_status refuse_writer(const xfi_problem *problem, xf_error *error) {
                     2 * xfi_sorted_exponent_limit(&problem->format));
 }
 
+/* Without attention what comes close are two tokens, wherever they occur. */
+static xf_status refuse_tokens(const xfi_best *best, const xfi_problem *problem, xf_error *error) {
+    const xf_dataset *data = problem->origin;
+    int64_t a = problem->origin_row[best->near[0]], b = problem->origin_row[best->near[1]];
+    int64_t i = xfi_sequence_of(data, a), j = xfi_sequence_of(data, b);
+    const char *what = best->certified ? "codes that leave room for the targets' bits"
+                                       : "a network without attention to tell them apart";
+    return xfi_fail_at(error, XF_ERR_INFEASIBLE, i, a - data->x_offsets[i],
+                       "token %lld of sequence %lld and token %lld of sequence %lld come too close "
+                       "for %s: in the best projection found their gap is %.3g where rounding "
+                       "needs %.3g; %s, spread the tokens, or use --construction pooled",
+                       (long long)(a - data->x_offsets[i]), (long long)i,
+                       (long long)(b - data->x_offsets[j]), (long long)j, what, best->near_gap,
+                       best->near_bound,
+                       problem->format.p == 24 ? "use --dtype f64" : "try another --seed");
+}
+
 /* The groups are apart, but their gaps are too narrow for codes that the targets fit on. */
 static xf_status refuse_codes(const xfi_best *best, const xfi_problem *problem, xf_error *error) {
     const char *way_out =
@@ -371,6 +389,8 @@ xf_status xfi_best_refuse(const xfi_best *best, const xfi_problem *problem, xf_e
     int asked = problem->options->front != NULL || problem->options->writer != NULL;
     if (asked && (best->certified || best->near_margin < 0))
         return refuse_choice(problem, error);
+    if (problem->origin != NULL && best->near_margin >= 0)
+        return refuse_tokens(best, problem, error);
     return best->certified ? refuse_codes(best, problem, error)
                            : refuse_front(best, problem, error);
 }

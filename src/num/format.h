@@ -60,6 +60,11 @@ static inline double xfi_power(int k) {
     return k >= -1022 && k <= 1023 ? xfi_double_of_bits((uint64_t)(k + 1023) << 52) : ldexp(1.0, k);
 }
 
+/* v 2^k, as ldexp: rounded once. */
+static inline double xfi_scale(double v, int k) {
+    return k >= -1022 && k <= 1023 ? v * xfi_power(k) : ldexp(v, k);
+}
+
 /* ulp(v) in the format: the spacing of its numbers at |v| (2^(emin-p+1) for subnormals and 0). */
 double xfi_ulp(const xfi_format *format, double v);
 

@@ -1,8 +1,9 @@
-/* Sorting numbers: insertion for short runs, radix for long ones. */
+/* Sorting numbers: insertion for short runs, radix for long ones, a network for columns. */
 #include "num/sort.h"
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "num/target_clones.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,33 @@ void xfi_sort_doubles(double *values, int64_t n) {
         for (; k > 0 && values[k - 1] > v; k--)
             values[k] = values[k - 1];
         values[k] = v;
+    }
+}
+
+/* The smaller of each pair to row i, the larger to row i + distance, for all i with bit p as in r.
+ */
+XFI_CLONES static void exchange_rows(double *restrict values, int64_t n, int64_t distance,
+                                     int64_t p, int64_t r) {
+    for (int64_t i = 0; i < n - distance; i++) {
+        if ((i & p) != r)
+            continue;
+        double *a = values + i * XFI_SORT_COLUMNS, *b = a + distance * XFI_SORT_COLUMNS;
+        for (int c = 0; c < XFI_SORT_COLUMNS; c++) {
+            double low = b[c] < a[c] ? b[c] : a[c], high = b[c] < a[c] ? a[c] : b[c];
+            a[c] = low;
+            b[c] = high;
+        }
+    }
+}
+
+void xfi_sort_columns(double *values, int64_t n) {
+    int64_t top = 1;
+    while (2 * top < n)
+        top *= 2;
+    for (int64_t p = top; p > 0; p /= 2) {
+        exchange_rows(values, n, p, p, 0);
+        for (int64_t q = top; q != p; q /= 2)
+            exchange_rows(values, n, q - p, p, p);
     }
 }
 

@@ -17,6 +17,7 @@ json 'o["attention"] == "softmax" and o["tau"] == 1e-3 and o["engine"] == "blas"
 expect 0 inspect m.safetensors --json
 json '{"blocks", "bound", "parameters_dense", "parameters_nonzero", "targets", "d", "width", "l2_norm_squared", "max_abs_weight", "phases"} <= set(o) and "margin" not in o'
 json 'o["phases"][0]["first"] == 0 and sum(p["count"] for p in o["phases"]) == o["blocks"]'
+json 'o["nonzero_ratio"] == o["parameters_nonzero"] / o["target_values"] and o["cell_bits"] >= 0'
 json '0 < o["parameters_nonzero"] < o["parameters_dense"] == o["blocks"] * (4 + 4 * o["d"] + o["width"] * (2 * o["d"] + 1))'
 expect 0 inspect m.safetensors a.npz --json
 json 'o["margin"] > 1 and len(o["margin_sequences"]) == 2'

@@ -7,7 +7,7 @@ usage() {
     echo "exactformer: $message" | err_is
 }
 small_data a.npz
-commands="build, verify, certify, run, trace, inspect, export, generate, train, golden"
+commands="build, verify, certify, run, trace, inspect, export, generate, train, golden, diagnose"
 
 usage "a command is missing: use $commands"
 usage "unknown command 'teach': use $commands" teach a.npz
@@ -24,7 +24,7 @@ usage "build: option -o needs a value: MODEL" build a.npz -o
 usage "build: option --quiet takes no value" build a.npz --quiet=1 -o m.safetensors
 usage "build: unknown --dtype 'f16': use f64 or f32" build a.npz -o m.safetensors --dtype f16
 usage "build: unknown --dtype 'F64': use f64 or f32" build a.npz -o m.safetensors --dtype=F64
-usage "build: unknown --construction 'magic': use pooled or published" build a.npz -o m.safetensors --construction magic
+usage "build: unknown --construction 'magic': use pooled, published or resnet" build a.npz -o m.safetensors --construction magic
 usage "build: unknown --attention '': use hardmax or softmax" build a.npz -o m.safetensors --attention ''
 usage "build: unknown --positions 'strip': use append" build a.npz -o m.safetensors --positions strip
 usage "build: --tau needs --attention softmax" build a.npz -o m.safetensors --tau 1

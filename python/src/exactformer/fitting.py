@@ -62,7 +62,7 @@ def fit(
         Inputs; a path is a .npz, .safetensors or .jsonl file with inputs and targets.
     Y : sequence of [m_j, d] arrays, [N, m, d] or [N, d] array
         Targets, 1 <= m_j <= n_j; left out for a Dataset or a path.
-    construction : {"pooled", "published"}
+    construction : {"pooled", "published", "resnet"}
     attention : {"hardmax", "softmax"}
     tau : float, optional
         Softmax temperature written into the model; 1 if left out.

@@ -581,6 +581,8 @@ class Model:
             "parameters_dense": int(found.parameters_dense),
             "parameters_nonzero": int(found.parameters_nonzero),
             "target_values": self.d * int(self._pointer.n_targets),
+            "nonzero_ratio": float(found.nonzero_ratio),
+            "cell_bits": int(found.cell_bits),
             "l2_norm_squared": float(found.l2_norm_squared),
             "max_abs_weight": float(found.max_abs_weight),
         }
@@ -591,7 +593,14 @@ class Model:
             result["separations"] = int(found.n_separations)
             result["collapse_margin"] = float(found.collapse_margin)
             result["tau_max_found"] = float(found.tau_max)
-        return result | self.config | {"blocks": self.n_blocks, "tau_max": self.tau_max}
+        result |= self.config | {"blocks": self.n_blocks, "tau_max": self.tau_max}
+        result["phases"] = [
+            phase | {"l2_norm_squared": self._norm(phase)} for phase in self.config["phases"]
+        ]
+        return result
+
+    def _norm(self, phase: dict[str, Any]) -> float:
+        return float(lib.xf_norm_squared(self._pointer, phase["first"], phase["count"]))
 
     def trace(
         self,

@@ -1,0 +1,267 @@
+/* exactformer diagnose: is a training certainly not at a global minimum? */
+#include "commands.h"
+#include "diagnose_figures.h"
+#include "files.h"
+#include "output.h"
+#include "progress.h"
+
+#include <math.h>
+#include <string.h>
+
+static const cli_option_id option_ids[] = {CLI_EXACT_MODEL,    CLI_DATA,    CLI_FIGURE_EPOCHS,
+                                           CLI_FIGURE_SCALING, CLI_THREADS, CLI_JSON,
+                                           CLI_QUIET,          CLI_HELP,    CLI_NONE};
+
+static const char *const verdict_names[] = {"undecided", "not a global minimum", "not comparable"};
+static const char *const trend_names[] = {"unknown", "levelling off", "growing", "falling"};
+
+/* All that a diagnosis needs. */
+typedef struct task {
+    const cli_options *options;
+    xf_training_log log;
+    xf_model exact; /* n_blocks 0: none */
+    xf_dataset data;
+    xf_diagnosis diagnosis;
+} task;
+
+static int build(task *t) {
+    cli_progress progress;
+    xf_error error;
+    const xf_build_options how = {.optimise = XF_OPTIMISE_NORM,
+                                  .threads = (int)t->options->threads,
+                                  .progress = cli_progress_report,
+                                  .progress_context = &progress};
+    cli_progress_begin(&progress, t->options);
+    xf_status status = xf_build(&t->exact, &t->data, &how, NULL, &error);
+    cli_progress_end(&progress);
+    return status == XF_OK ? 0 : cli_fail(t->options, t->options->data, &error);
+}
+
+/* With data at hand the model's exactness need not be taken on trust. */
+static int verify(task *t) {
+    xf_verify_report report;
+    xf_error error = {0};
+    const xf_run_options how = {.threads = (int)t->options->threads};
+    xf_status status = xf_verify(&report, &t->exact, &t->data, &how, &error);
+    if (status == XF_NOT_EXACT) {
+        error = (xf_error){.status = XF_NOT_EXACT, .sequence = report.first_mismatch, .token = -1};
+        snprintf(error.message, sizeof error.message,
+                 "it is exact on %lld of %lld sequences of the data only, so its norm is no "
+                 "threshold",
+                 (long long)report.n_exact, (long long)report.n_sequences);
+    }
+    return status == XF_OK ? 0 : cli_fail(t->options, t->options->exact_model, &error);
+}
+
+static int load(task *t) {
+    const cli_options *o = t->options;
+    xf_error error;
+    if (xf_training_log_load(&t->log, o->arguments[0], &error) != XF_OK)
+        return cli_fail(o, NULL, &error);
+    int status = o->exact_model != NULL ? cli_load_model(&t->exact, o, o->exact_model) : 0;
+    if (status != 0 || o->data == NULL)
+        return status;
+    status = cli_load_data(&t->data, o, o->data, o->exact_model != NULL ? &t->exact : NULL, 0);
+    if (status != 0)
+        return status;
+    return o->exact_model != NULL ? verify(t) : build(t);
+}
+
+/* --- the report --------------------------------------------------------------------------- */
+
+static void print_yardstick(const task *t) {
+    const cli_options *o = t->options;
+    const xf_diagnosis *d = &t->diagnosis;
+    const xf_family *f = &t->log.family;
+    cli_line(o, "family", "%s, %lld blocks, width %lld, rank %lld, %lld parameters",
+             cli_order_names[f->order], (long long)f->n_blocks, (long long)f->width,
+             (long long)f->rank, (long long)xf_family_parameters(f));
+    cli_line(o, "objective", "%s",
+             t->log.decoupled ? "none: decoupled weight decay"
+                              : "J = loss + (weight decay / 2) norm squared");
+    if (!d->comparable) {
+        cli_line(o, "exact model", "not comparable: %s", d->why);
+        return;
+    }
+    cli_line(o, "exact model",
+             "%lld blocks, norm squared %.6g; %.6g as a member of the family, identity layers "
+             "included",
+             (long long)t->exact.n_blocks, d->own_norm2, d->norm2);
+    if (o->data == NULL)
+        cli_line(o, "", "taken to be exact on the data of the training (--data checks it)");
+}
+
+static void print_reasons(const task *t, int i) {
+    const cli_options *o = t->options;
+    const xf_stage_diagnosis *s = &t->diagnosis.stages[i];
+    if (s->objective_above)
+        cli_line(o, "", "J is above the threshold%s",
+                 s->loss_above ? ", and so is the loss by itself" : ", the loss by itself is not");
+    if (s->beaten)
+        cli_line(o, "", "epoch %lld of stage %lld has J = %.6g at this weight decay",
+                 (long long)s->better.epoch, (long long)s->better.stage, s->better_objective);
+    if (s->objective_below >= 0 || s->loss_below >= 0)
+        cli_line(o, "", "first below the threshold: loss at epoch %lld, J at epoch %lld",
+                 (long long)s->loss_below, (long long)s->objective_below);
+}
+
+static void print_stages(const task *t) {
+    const cli_options *o = t->options;
+    for (int i = 0; i < t->log.n_stages; i++) {
+        const xf_log_stage *stage = &t->log.stages[i];
+        const xf_stage_diagnosis *s = &t->diagnosis.stages[i];
+        char threshold[48] = "";
+        if (isfinite(s->threshold))
+            snprintf(threshold, sizeof threshold, ", threshold %.6g", s->threshold);
+        cli_line(o, "stage", "%d: weight decay %.3g, loss %.6g, J %.6g%s", i, stage->weight_decay,
+                 stage->last.loss, stage->last.objective, threshold);
+        cli_line(o, "", "%s%s", s->verdict == XF_NOT_A_MINIMUM ? "certainly " : "",
+                 verdict_names[s->verdict]);
+        print_reasons(t, i);
+    }
+}
+
+static void print_slope(const cli_options *o, const char *name, const xf_slope *slope) {
+    if (slope->n >= 3)
+        cli_line(o, "slope", "%s ~ eps^%.3f, standard error %.3f, %d points", name, slope->slope,
+                 slope->error, slope->n);
+    else if (slope->n == 2)
+        cli_line(o, "slope", "%s ~ eps^%.3f from 2 points, error unknown", name, slope->slope);
+}
+
+static void print_trend(const task *t) {
+    const xf_diagnosis *d = &t->diagnosis;
+    static const char *const meaning[] = {"", "J is linear in eps here",
+                                          "J falls more slowly than eps",
+                                          "J falls faster than eps, which global minima cannot do"};
+    if (d->trend != XF_TREND_UNKNOWN)
+        cli_line(t->options, "J / eps", "%s: local slope of J %.3f, %s", trend_names[d->trend],
+                 d->local_slope, meaning[d->trend]);
+}
+
+/* --- JSON --------------------------------------------------------------------------------- */
+
+static json_t *stage_json(const task *t, int i) {
+    const xf_log_stage *stage = &t->log.stages[i];
+    const xf_stage_diagnosis *s = &t->diagnosis.stages[i];
+    json_t *facts = json_pack(
+        "{s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "weight_decay", cli_json_real(stage->weight_decay),
+        "epoch", (json_int_t)stage->last.epoch, "loss", cli_json_real(stage->last.loss), "norm2",
+        cli_json_real(stage->last.norm2), "J", cli_json_real(stage->last.objective), "min_loss",
+        cli_json_real(stage->min_loss), "min_J", cli_json_real(stage->min_objective), "threshold",
+        cli_json_real(s->threshold));
+    json_t *verdict = json_pack(
+        "{s:s,s:b,s:b,s:o,s:I,s:I}", "verdict", verdict_names[s->verdict], "J_above",
+        s->objective_above, "loss_above", s->loss_above, "better",
+        s->beaten ? json_pack("{s:I,s:I,s:I,s:o}", "stage", (json_int_t)s->better.stage, "start",
+                              (json_int_t)s->better.start, "epoch", (json_int_t)s->better.epoch,
+                              "J", cli_json_real(s->better_objective))
+                  : json_null(),
+        "loss_below_epoch", (json_int_t)s->loss_below, "J_below_epoch",
+        (json_int_t)s->objective_below);
+    return cli_json_join(facts, verdict);
+}
+
+static json_t *slope_json(const xf_slope *slope) {
+    return json_pack("{s:i,s:o,s:o}", "points", slope->n, "slope", cli_json_real(slope->slope),
+                     "standard_error", cli_json_real(slope->error));
+}
+
+static json_t *path_json(const char *path) {
+    return path != NULL ? cli_json_text(path) : json_null();
+}
+
+static json_t *report_json(const task *t) {
+    const xf_diagnosis *d = &t->diagnosis;
+    json_t *stages = json_array();
+    for (int i = 0; i < t->log.n_stages; i++)
+        json_array_append_new(stages, stage_json(t, i));
+    json_t *yardstick =
+        json_pack("{s:b,s:o,s:o,s:o,s:s}", "comparable", d->comparable, "why_not",
+                  d->comparable ? json_null() : cli_json_text(d->why), "norm2",
+                  cli_json_real(d->norm2), "model_norm2", cli_json_real(d->own_norm2), "penalty",
+                  t->log.decoupled ? "decoupled" : "weight_decay/2 * norm2");
+    json_t *rest = json_pack("{s:o,s:o,s:o,s:s,s:o,s:o,s:o}", "stages", stages, "slope_loss",
+                             slope_json(&d->loss), "slope_J", slope_json(&d->objective), "trend",
+                             trend_names[d->trend], "local_slope", cli_json_real(d->local_slope),
+                             "figure_epochs", path_json(t->options->figure_epochs),
+                             "figure_scaling", path_json(t->options->figure_scaling));
+    return cli_json_join(yardstick, rest);
+}
+
+/* --- the whole ---------------------------------------------------------------------------- */
+
+static int draw(const task *t) {
+    const cli_options *o = t->options;
+    const cli_diagnosed diagnosed = {&t->log, &t->diagnosis};
+    int status = 0;
+    if (o->figure_epochs != NULL)
+        status = cli_draw(o, o->figure_epochs, cli_draw_epochs, &diagnosed);
+    if (status == 0 && o->figure_scaling != NULL)
+        status = cli_draw(o, o->figure_scaling, cli_draw_scaling, &diagnosed);
+    return status;
+}
+
+static int work(task *t) {
+    const cli_options *o = t->options;
+    int status = load(t);
+    if (status != 0)
+        return status;
+    xf_error error;
+    const xf_model *exact = t->exact.n_blocks > 0 ? &t->exact : NULL;
+    if (xf_diagnose(&t->diagnosis, &t->log, exact, &error) != XF_OK)
+        return cli_fail(o, NULL, &error);
+    status = draw(t);
+    if (status != 0)
+        return status;
+    print_yardstick(t);
+    print_stages(t);
+    print_slope(o, "loss", &t->diagnosis.loss);
+    print_slope(o, "J", &t->diagnosis.objective);
+    print_trend(t);
+    return cli_finish(o, o->json ? report_json(t) : NULL, 0);
+}
+
+static int check_usage(const cli_options *o) {
+    const char *const figures[] = {o->figure_epochs, o->figure_scaling};
+    for (int i = 0; i < 2; i++) {
+        int status = figures[i] != NULL ? cli_check_figure(o, figures[i]) : 0;
+        if (status != 0)
+            return status;
+    }
+    if (figures[0] != NULL && figures[1] != NULL && strcmp(figures[0], figures[1]) == 0)
+        return cli_usage(o, "%s: two figures cannot be one file", figures[0]);
+    return 0;
+}
+
+static int run(const cli_options *options) {
+    task t = {.options = options};
+    int status = check_usage(options);
+    if (status != 0)
+        return status;
+    xf_training_log_init(&t.log);
+    xf_model_init(&t.exact);
+    xf_dataset_init(&t.data);
+    xf_diagnosis_init(&t.diagnosis);
+    status = work(&t);
+    xf_diagnosis_clear(&t.diagnosis);
+    xf_dataset_clear(&t.data);
+    xf_model_clear(&t.exact);
+    xf_training_log_clear(&t.log);
+    return status;
+}
+
+const cli_command cli_diagnose = {
+    .name = "diagnose",
+    .summary = "tell whether a training is certainly not at a global minimum",
+    .usage = "LOG",
+    .description =
+        "Read the LOG (.csv or .json) of a training with weight decay and compare it with an exact "
+        "model: a state whose J = loss + (weight decay / 2) |theta|^2 exceeds (weight decay / 2) "
+        "times the exact model's squared norm is no global minimum.",
+    .option_ids = option_ids,
+    .n_required = 1,
+    .n_allowed = 1,
+    .argument_names = {"LOG"},
+    .run = run,
+};
