@@ -80,6 +80,10 @@ static int check_usage(const cli_options *o) {
     if (o->log != NULL && !has_extension(o->log, ".csv") && !has_extension(o->log, ".json"))
         return cli_usage(o, "--log '%s': a log is a file .csv or .json", o->log);
     int status = cli_check_output(o);
+    if (status == 0 && o->checkpoint != NULL &&
+        (strcmp(o->checkpoint, o->output) == 0 ||
+         (o->log != NULL && strcmp(o->checkpoint, o->log) == 0)))
+        status = cli_usage(o, "%s: two outputs would be the same file", o->checkpoint);
     if (status == 0 && o->log != NULL)
         status = cli_check_writable(o, o->log);
     if (status == 0 && o->checkpoint != NULL)

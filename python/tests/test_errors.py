@@ -189,3 +189,12 @@ def test_tensors_and_config(model: Model) -> None:
     for change, message in changes:
         with pytest.raises(DataError, match=message):
             change()
+
+
+@pytest.mark.parametrize("method", ["verify", "certify", "inspect", "score"])
+def test_targets_of_another_number_or_dimension(method: str) -> None:
+    ask = getattr(exactformer.fit(X, Y), method)
+    with pytest.raises(DataError, match="X has 3 sequences, Y has 1"):
+        ask(X, Y[:1])
+    with pytest.raises(DataError, match="coordinates, targets have 3"):
+        ask(X, [[[1.0, 2.0, 3.0]]] * 3)

@@ -2,12 +2,11 @@
 #include <exactformer/certify.h>
 
 #include "base/error.h"
+#include "fmt/input_file.h"
 
 #include <nettle/sha2.h>
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { CHUNK = 1 << 16 };
 
@@ -25,9 +24,11 @@ xf_status xf_digest_file(xf_file_digest *out, const char *path, xf_error *error)
     uint8_t buffer[CHUNK], digest[SHA256_DIGEST_SIZE];
     xfi_error_clear(error);
     *out = (xf_file_digest){0};
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
-        return xfi_fail(error, XF_ERR_IO, "%s: %s", path, strerror(errno));
+    FILE *file;
+    int64_t size;
+    xf_error reason;
+    if (xfi_input_open(&file, &size, path, &reason) != XF_OK)
+        return xfi_fail(error, XF_ERR_IO, "%s: %s", path, reason.message);
     sha256_init(&context);
     size_t n = 0;
     int64_t bytes = 0;

@@ -95,3 +95,5 @@ err_is_one_line
 expect 4 certify missing.safetensors a.npz -o x.json
 err_is_one_line
 [ ! -e x.json ]
+expect 4 certify /dev/zero a.npz -o x.json
+err_has "/dev/zero: cannot read: it is not a regular file"

@@ -51,6 +51,8 @@ usage "--resume needs --checkpoint" --resume
 usage "a log is a file .csv or .json" --log m.txt
 usage "the output would overwrite an input" --log a.npz --log ./a.npz.csv --checkpoint a.npz
 usage "the output would overwrite an input" --init m.safetensors
+usage "two outputs would be the same file" --checkpoint m.safetensors
+usage "two outputs would be the same file" --checkpoint both.csv --log both.csv
 expect 3 train a.npz -o k.safetensors --epochs 40 --checkpoint run.safetensors --resume
 err_has "run.safetensors: the checkpoint is of another training"
 expect 3 train a.npz -o k.safetensors --epochs 40 --checkpoint m.safetensors --resume

@@ -57,8 +57,6 @@ class Dataset:
         self, x: Sequences, y: Sequences | None = None, *, positions: Positions = None
     ) -> None:
         inputs, targets = flatten(x, "X"), None if y is None else flatten(y, "Y")
-        if targets is not None:
-            _check_alike(inputs, targets)
         self._fill(inputs, targets, _append(positions))
 
     @classmethod
@@ -102,6 +100,8 @@ class Dataset:
         return self
 
     def _fill(self, x: Flat, y: Flat | None, position_bits: int | None) -> None:
+        if y is not None:
+            _check_alike(x, y)
         pointer, options = new_dataset(), _options(position_bits)
         with notes_as_warnings(options):
             call(
