@@ -1,7 +1,6 @@
 /* Models by hand that are exact in real arithmetic and on the dense engine, or nearly so, but not
  * in every admissible evaluation: rounding that depends on the order, fused products, overflow on
- * the way, infinity times 0, reciprocals, underflow of materialised entries, flushed subnormals.
- * Labels: exact */
+ * the way, infinity times 0, reciprocals, underflow of materialised entries, flushed subnormals. */
 #include "mutation/judges.h"
 
 #include <float.h>
