@@ -17,7 +17,7 @@ static int refuse(const cli_options *options, int reason) {
     if (reason == ENOENT)
         snprintf(error.message, sizeof error.message,
                  "%s is not on the PATH; it comes with the Python package: pip install "
-                 "'exactformer[golden]', or './python[golden]' in a source tree",
+                 "'./python[golden]' in the source tree",
                  program);
     else
         snprintf(error.message, sizeof error.message, "%s: %s", program, strerror(reason));

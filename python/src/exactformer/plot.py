@@ -1,4 +1,4 @@
-"""Figures with matplotlib (``pip install exactformer[plot]``).
+"""Figures with matplotlib (``pip install './python[plot]'`` in the source tree).
 
 Every function returns the matplotlib figure; show or save it as usual.
 """
