@@ -44,7 +44,7 @@ static double shortest(work_fn work, double *a, const double *b, const double *c
 }
 
 int main(int argc, char **argv) {
-    int threads = argc > 1 ? atoi(argv[1]) : 0;
+    int threads = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 0;
     double seconds = argc > 2 ? strtod(argv[2], NULL) : 2.0;
     if (threads < 1 || !(seconds > 0)) {
         fprintf(stderr, "usage: xf_bench_limits THREADS [SECONDS]\n");
@@ -54,6 +54,9 @@ int main(int argc, char **argv) {
     double *c = malloc(TRIAD * sizeof *c);
     if (a == NULL || b == NULL || c == NULL) {
         fprintf(stderr, "xf_bench_limits: out of memory\n");
+        free(a);
+        free(b);
+        free(c);
         return 1;
     }
     omp_set_num_threads(threads);

@@ -107,10 +107,10 @@ static xf_status time_verify(moment *best, const xf_model *model, const xf_datas
 
 static xf_status generate(xf_dataset *data, char *const *sizes, xf_error *error) {
     xf_generate_options options = {.kind = "gaussian", .grid = XF_GRID_F32, .seed = 1};
-    options.n_sequences = atoll(sizes[0]);
-    options.n_min = options.n_max = atoll(sizes[1]);
-    options.m_min = options.m_max = atoll(sizes[2]);
-    options.d = atoll(sizes[3]);
+    options.n_sequences = strtoll(sizes[0], NULL, 10);
+    options.n_min = options.n_max = strtoll(sizes[1], NULL, 10);
+    options.m_min = options.m_max = strtoll(sizes[2], NULL, 10);
+    options.d = strtoll(sizes[3], NULL, 10);
     return xf_generate(data, &options, error);
 }
 
@@ -122,7 +122,7 @@ static xf_status measure(int argc, char **argv, xf_error *error) {
     if (argc > 5 && strcmp(argv[5], "any") != 0)
         options.writer = argv[5];
     if (argc > 6)
-        options.threads = atoi(argv[6]);
+        options.threads = (int)strtol(argv[6], NULL, 10);
     omp_set_num_threads(options.threads);
     xf_dataset_init(&data);
     xf_model_init(&model);

@@ -92,7 +92,7 @@ static xf_status verify_share(xf_verify_report *report, const xf_model *model,
     XFI_TRY(part_init(&p, data, share, error));
     xf_status status = XF_OK;
     for (int64_t first = share.first, last; first < share.last && status == XF_OK; first = last) {
-        xf_verify_report found;
+        xf_verify_report found = {0};
         last = part_end(data, p.size, first, share.last);
         part_set(&p, data, first, last);
         status = xf_run(p.out, model, &p.data, options, error);

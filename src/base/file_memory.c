@@ -18,13 +18,14 @@ static double least(double a, double b) {
 
 /* The number in a file of the control group, infinite if there is none ("max"). */
 static double control_limit(const char *path) {
-    double value = 0;
+    char text[32] = "", *end = text;
     FILE *file = fopen(path, "r");
     if (file == NULL)
         return 1e300;
-    int found = fscanf(file, "%lf", &value) == 1;
+    int found = fgets(text, sizeof text, file) != NULL;
     fclose(file);
-    return found && value > 0 ? value : 1e300;
+    double value = strtod(text, &end);
+    return found && end != text && value > 0 ? value : 1e300;
 }
 
 static double memory_limit(void) {

@@ -181,12 +181,9 @@ static xf_status hunt_rounds(hunt *h, xf_error *error) {
 static xf_status search_shape(xfi_best *best, int *found, xfi_displacement_shape shape,
                               double margin, const xfi_writers *writers, const xfi_problem *problem,
                               xf_error *error) {
-    hunt h = {.best = best,
-              .found = found,
-              .shape = shape,
-              .writers = writers,
-              .problem = problem,
-              .margin = margin};
+    hunt h = {
+        .best = best, .shape = shape, .writers = writers, .problem = problem, .margin = margin};
+    h.found = found;
     if (!xfi_displacement_serves(shape, problem->data))
         return XF_OK;
     XFI_TRY(xfi_scalar_search_init(&h.search, problem, error));

@@ -20,10 +20,10 @@ typedef struct xfi_sets {
 xf_status xfi_sets_hash(uint64_t *hashes, int64_t *repeats, const xfi_sets *sets,
                         const xfi_tiles *tiles, xf_error *error);
 
-/* The first token of sequence j, in index order, that equals an earlier one to *token, -1 if all
+/* The first token of sequence j, in index order, that equals an earlier one to *repeated, -1 if all
  * are distinct, and its equal to *earlier: positions in the sequence. Errors: XF_ERR_MEMORY. */
-xf_status xfi_sets_repeated_token(int64_t *token, int64_t *earlier, const xfi_sets *sets, int64_t j,
-                                  xf_error *error);
+xf_status xfi_sets_repeated_token(int64_t *repeated, int64_t *earlier, const xfi_sets *sets,
+                                  int64_t j, xf_error *error);
 
 /* Compare sequences a and b as sets of distinct tokens: *order negative, 0 or positive.
  * Errors: XF_ERR_MEMORY. */

@@ -93,7 +93,7 @@ static void find_centres(double *centre, const xfi_groups *groups) {
 
 /* A front end is what `certify` says it is: sigma (t - shift) on k1, whatever the coordinates. */
 static void check_certificates(const xfi_front_end *front, const scene *s) {
-    double at[512], other[512];
+    double at[512] = {0}, other[512] = {0};
     assert_in_range(s->data.n_targets, 1, 512);
     xfi_certificate certificate;
     assert_int_equal(
