@@ -1,5 +1,6 @@
 /* Training: members of families, losses of exact models, Adam step by step, the published run and
- * an L-BFGS problem, resuming, logs, refusals. */
+ * an L-BFGS problem, resuming, logs, refusals.
+ * Labels: slow */
 #include "unit/file_support.h"
 
 #include "api/train_checkpoint.h"
