@@ -400,7 +400,7 @@ static void bound_gap(xfi_mix *mix, int64_t best, int64_t l) {
         loose += mix->query_radius[k] * fabs(a[k] - b[k]) +
                  (fabs(y) + mix->query_radius[k]) * (ar[k] + br[k]);
         size += mix->query_size[k] * (fabs(a[k]) + ar[k] + fabs(b[k]) + br[k]);
-        count += fabs(a[k]) + fabs(b[k]) + 2.0;
+        count += fabs(a[k]) + ar[k] + fabs(b[k]) + br[k] + 2.0;
     }
     double bound = loose + own * 0x1p-52 * (double)(d + 4) + 0x1p-1060;
     if (mix->sense->ieee) {
