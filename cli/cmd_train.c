@@ -69,22 +69,21 @@ static int has_extension(const char *path, const char *extension) {
     return length > n && strcmp(path + length - n, extension) == 0;
 }
 
-static int are_same(const char *a, const char *b) {
-    return a != NULL && b != NULL && strcmp(a, b) == 0;
-}
-
 /* Everything that can be said before any work. */
 static int check_usage(const cli_options *o) {
     if (o->optimiser == XF_LBFGS && (cli_given(o, CLI_LEARNING_RATE) || cli_given(o, CLI_SCHEDULE)))
         return cli_usage(o, "L-BFGS has no learning rate and no schedule");
     if (o->resume && o->checkpoint == NULL)
         return cli_usage(o, "--resume needs --checkpoint FILE");
-    if (are_same(o->output, o->initial))
-        return cli_usage(o, "%s: the output would overwrite an input", o->output);
+    const char *outputs[] = {o->output, o->log, o->checkpoint};
+    for (int i = 0; i < 3; i++)
+        if (cli_is_same_file(outputs[i], o->initial))
+            return cli_usage(o, "%s: the output would overwrite an input", outputs[i]);
     if (o->log != NULL && !has_extension(o->log, ".csv") && !has_extension(o->log, ".json"))
         return cli_usage(o, "--log '%s': a log is a file .csv or .json", o->log);
     int status = cli_check_output(o);
-    if (status == 0 && (are_same(o->checkpoint, o->output) || are_same(o->checkpoint, o->log)))
+    if (status == 0 &&
+        (cli_is_same_file(o->checkpoint, o->output) || cli_is_same_file(o->checkpoint, o->log)))
         status = cli_usage(o, "%s: two outputs would be the same file", o->checkpoint);
     if (status == 0 && o->log != NULL)
         status = cli_check_writable(o, o->log);

@@ -11,8 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int is_same_file(const char *a, const char *b) {
+int cli_is_same_file(const char *a, const char *b) {
     struct stat stat_a, stat_b;
+    if (a == NULL || b == NULL)
+        return 0;
     if (strcmp(a, b) == 0)
         return 1;
     return stat(a, &stat_a) == 0 && stat(b, &stat_b) == 0 && stat_a.st_dev == stat_b.st_dev &&
@@ -35,7 +37,7 @@ int cli_check_output(const cli_options *options) {
 
 int cli_check_writable(const cli_options *options, const char *path) {
     for (int i = 0; i < options->n_arguments; i++)
-        if (is_same_file(path, options->arguments[i]))
+        if (cli_is_same_file(path, options->arguments[i]))
             return cli_usage(options, "%s: the output would overwrite an input", path);
     char *directory = directory_of(path);
     int writable = directory != NULL && access(directory, W_OK | X_OK) == 0;

@@ -5,6 +5,9 @@
 
 #include "options.h"
 
+/* Do both paths lead to one file, or read alike where there is none yet? A NULL is no file. */
+int cli_is_same_file(const char *a, const char *b);
+
 /* Before any work: is there an --output, is it none of the arguments, and can its
  * directory be written? */
 int cli_check_output(const cli_options *options);

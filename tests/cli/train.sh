@@ -50,7 +50,8 @@ usage "L-BFGS has no learning rate" --optimiser lbfgs --learning-rate 1
 usage "--resume needs --checkpoint" --resume
 usage "a log is a file .csv or .json" --log m.txt
 usage "the output would overwrite an input" --log a.npz --log ./a.npz.csv --checkpoint a.npz
-usage "the output would overwrite an input" --init m.safetensors
+usage "the output would overwrite an input" --init ./m.safetensors
+usage "exact.safetensors: the output would overwrite an input" --init exact.safetensors --checkpoint ./exact.safetensors
 usage "two outputs would be the same file" --checkpoint m.safetensors
 usage "two outputs would be the same file" --checkpoint both.csv --log both.csv
 expect 3 train a.npz -o k.safetensors --epochs 40 --checkpoint run.safetensors --resume
