@@ -71,19 +71,60 @@ static int fits(double code, double y, double clamped, const xfi_format *format)
     return sum.hi < limit || (sum.hi == limit && sum.lo <= 0.0);
 }
 
-/* Clamp item i, write item i - 1; where the two do not fit together, write first. */
+/* What the gate of an item leaves on k1. */
+static double left_by(const xfi_lane *lane, const xfi_item *item) {
+    return item->slot < 0 ? item->y1 : lane->sign * lane->items[item->slot].code;
+}
+
+/* Clamp item i, write item i - 1; where the two do not fit together, write first. Who is parked in
+ * a slot needs no clamp. */
 static int plan_steps(xfi_lane *lane, const xfi_format *format) {
     lane->n_steps = 0;
-    for (int64_t i = 0; i <= lane->n && lane->n > 0; i++) {
+    for (int64_t i = 0; i <= lane->n + lane->n_slots && lane->n > 0; i++) {
         const xfi_item *clamp = i < lane->n ? &lane->items[i] : NULL;
         const xfi_item *write = i > 0 ? &lane->items[i - 1] : NULL;
-        if (write != NULL && !fits(write->code, write->y1, 0.0, format))
+        double left = write != NULL ? left_by(lane, write) : 0.0;
+        if (write != NULL && !fits(write->code, left, 0.0, format))
             return 0;
-        if (write != NULL && clamp != NULL && !fits(write->code, write->y1, clamp->code, format)) {
+        if (write != NULL && clamp != NULL && !fits(write->code, left, clamp->code, format)) {
             lane->steps[lane->n_steps++] = (xfi_step){-1, i - 1};
             write = NULL;
         }
         lane->steps[lane->n_steps++] = (xfi_step){clamp ? i : -1, write ? i - 1 : -1};
+    }
+    return 1;
+}
+
+/* Items whose target does not fit beside their code are to be parked. */
+static void assign_slots(xfi_lane *lane, const xfi_format *format) {
+    lane->n_slots = 0;
+    for (int64_t i = 0; i < lane->n; i++) {
+        xfi_item *item = &lane->items[i];
+        item->slot = fits(item->code, item->y1, 0.0, format) ? -1 : lane->n + lane->n_slots++;
+    }
+}
+
+/* The slots' codes lie in (reach, 1.5 reach], a power of two apart, outermost first; the innermost
+ * group has to stay beyond. Every slot has room for every target on the grid (T-park). */
+static int fill_slots(xfi_lane *lane, double reach, const xfi_format *format) {
+    if (reach == 0.0)
+        return 0;
+    int k = xfi_exponent(reach / 2) - xfi_exponent(xfi_power_above((double)lane->n_slots));
+    double step = xfi_power(k);
+    if (k < -(format->emax - 2) || step < xfi_ulp(format, 1.5 * reach) ||
+        !find_code(&lane->items[lane->n - 1], 1.5 * reach, format))
+        return 0;
+    for (int64_t i = 0; i < lane->n; i++) {
+        const xfi_item *parked = &lane->items[i];
+        if (parked->slot < 0)
+            continue;
+        double theta = reach + step * (double)(lane->n + lane->n_slots - 1 - parked->slot);
+        lane->items[parked->slot] = (xfi_item){.code = theta + step,
+                                               .theta = theta,
+                                               .k = k,
+                                               .y1 = parked->y1,
+                                               .target = parked->target,
+                                               .slot = -1};
     }
     return 1;
 }
@@ -96,18 +137,22 @@ static void place(xfi_item *item, const xfi_group *group, double sign, const xfi
     *item = (xfi_item){.low = sign > 0 ? low : -high,
                        .high = sign > 0 ? high : -low,
                        .y1 = written_y1(written, group->target),
-                       .target = group->target};
+                       .target = group->target,
+                       .slot = -1};
 }
 
 static int lane_alloc(xfi_lane *lane, double sign, int64_t n) {
     *lane = (xfi_lane){.sign = sign, .n = n};
-    lane->items = xfi_calloc(n, sizeof *lane->items);
-    lane->steps = xfi_calloc(2 * n + 2, sizeof *lane->steps);
+    lane->items = xfi_calloc2(n, 2, sizeof *lane->items);
+    lane->steps = xfi_calloc(3 * n + 2, sizeof *lane->steps);
     return lane->items != NULL && lane->steps != NULL;
 }
 
 static int find_lane(xfi_lane *lane, double reach, const xfi_format *format) {
-    return find_codes(lane, reach, format) && plan_steps(lane, format);
+    if (!find_codes(lane, reach, format))
+        return 0;
+    assign_slots(lane, format);
+    return (lane->n_slots == 0 || fill_slots(lane, reach, format)) && plan_steps(lane, format);
 }
 
 xf_status xfi_lanes_make(xfi_lanes *out, int *feasible, const xfi_groups *groups,
@@ -141,17 +186,17 @@ static void emit_clamp(const xfi_lane *lane, const xfi_item *item, int k1, xf_mo
 
 /* The gate 2^-k (z - theta) is 1 at the code; `clamped` is the code that the same block
  * clamps to, which this token meets as well. */
-static void emit_write(const xfi_lane *lane, const xfi_item *item, double clamped,
-                       const xfi_written *written, xf_model *model, int64_t block) {
-    int k1 = written->axes.k1;
+static void emit_gate(const xfi_lane *lane, const xfi_item *item, double clamped,
+                      const xfi_written *written, xf_model *model, int64_t block) {
+    int k1 = written->axes.k1, parks = item->slot >= 0;
     int neuron = xfi_neuron_add(model, block, k1, ldexp(lane->sign, -item->k),
                                 -ldexp(item->theta, -item->k));
-    for (int k = 0; written->y != NULL && k < written->d; k++)
+    for (int k = 0; written->y != NULL && !parks && k < written->d; k++)
         xfi_neuron_out(model, block, neuron, k, written->y[item->target * written->d + k]);
     if (written->y == NULL)
         xfi_neuron_out(model, block, neuron, written->axes.k2, written->code[item->target]);
     double meets = clamped != 0.0 ? clamped : item->code;
-    xfi_neuron_out(model, block, neuron, k1, item->y1 - lane->sign * meets);
+    xfi_neuron_out(model, block, neuron, k1, left_by(lane, item) - lane->sign * meets);
 }
 
 static void emit_lane(const xfi_lane *lane, const xfi_written *written, xf_model *model,
@@ -166,7 +211,7 @@ static void emit_lane(const xfi_lane *lane, const xfi_written *written, xf_model
         if (step.clamp >= 0)
             emit_clamp(lane, &lane->items[step.clamp], written->axes.k1, model, first + b);
         if (step.write >= 0)
-            emit_write(lane, &lane->items[step.write], clamped, written, model, first + b);
+            emit_gate(lane, &lane->items[step.write], clamped, written, model, first + b);
     }
 }
 

@@ -1,8 +1,10 @@
 /* Lanes: the grid writer. Groups with t > 0 form the positive lane, t < 0 the negative
  * one, each worked off from its outer end inwards. With z = sign * x_k1 a group is clamped to
  * one code c (a short dyadic number inside or below its interval), and in the next block
- * a gate that is exactly 1 at c and 0 elsewhere writes its target.
- * docs/theory.md, T-clamp, T-gate and T-write. Numeric class: exact in any order. */
+ * a gate that is exactly 1 at c and 0 elsewhere writes its target. Where the target has too many
+ * bits beside so large a code, the gate moves the group to a small code below all others instead,
+ * a slot of the lane, from where it is written in the end.
+ * docs/theory.md, T-clamp, T-gate, T-write and T-park. Numeric class: exact in any order. */
 #ifndef XFI_CONSTRUCT_LANES_H
 #define XFI_CONSTRUCT_LANES_H
 
@@ -17,6 +19,7 @@ typedef struct xfi_item {
     int k;
     double y1;      /* the target's value on k1 */
     int64_t target; /* row of y */
+    int64_t slot;   /* the item it becomes instead of being written; -1: none */
 } xfi_item;
 
 /* What a lane does in one block: indices of items, -1 for nothing. */
@@ -27,9 +30,10 @@ typedef struct xfi_step {
 
 typedef struct xfi_lane {
     double sign;
-    int64_t n;
-    xfi_item *items; /* [n] outermost first, owned */
-    int64_t n_steps; /* 0 if n is 0, else at least n + 1 */
+    int64_t n;       /* groups */
+    int64_t n_slots; /* parked ones */
+    xfi_item *items; /* [n + n_slots] outermost first, the slots last, owned */
+    int64_t n_steps; /* 0 if n is 0, else at least n + 1 + n_slots */
     xfi_step *steps; /* owned */
 } xfi_lane;
 

@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-enum { MAX_TRIES = 64, WINDOWS = 7 };
+/* With FEW groups the splits next to the middle are all tried, whatever their gaps. */
+enum { FEW_GROUPS = 1024, TRIES_OF_FEW = 64, TRIES_OF_MANY = 4 };
 
 double xfi_target_reach(const xfi_groups *groups, const xfi_written *written) {
     double largest = 0;
@@ -54,6 +55,8 @@ static xf_status try_split(xfi_split *split, const xfi_groups *groups, double re
 }
 
 static void keep(xfi_split *list, int *n, xfi_split split) {
+    if (*n == XFI_SPLITS && split.n_steps >= list[XFI_SPLITS - 1].n_steps)
+        return;
     int i = *n < XFI_SPLITS ? (*n)++ : XFI_SPLITS - 1;
     for (; i > 0 && list[i - 1].n_steps > split.n_steps; i--)
         list[i] = list[i - 1];
@@ -66,50 +69,32 @@ static int64_t nth_split(int64_t n, int64_t tries) {
     return tries % 2 ? n / 2 + off : n / 2 - off;
 }
 
-/* The split in the widest gap among those at most `off` from the middle. */
-static int64_t widest_split(const xfi_groups *groups, int64_t off) {
-    int64_t n = groups->n, first = n / 2 - off > 1 ? n / 2 - off : 1, widest = 0;
-    double width = 0;
-    for (int64_t below = first; below < n && below <= n / 2 + off; below++) {
-        double gap = groups->at[below].low - groups->at[below - 1].high;
-        if (gap > width) {
-            width = gap;
-            widest = below;
-        }
-    }
-    return widest;
-}
-
-/* The splits next to the middle; then the widest gaps within n / 128, n / 64 .. of it, and the
- * widest of all, where a front end may have left room for a large reach. */
-static int64_t proposal(const xfi_groups *groups, int64_t tries) {
-    if (tries < MAX_TRIES)
-        return nth_split(groups->n, tries);
-    return widest_split(groups, groups->n >> (WINDOWS - (tries - MAX_TRIES)));
-}
-
-static int is_listed(const xfi_split *list, int n, int64_t below) {
-    while (n > 0 && list[n - 1].below != below)
-        n--;
-    return n > 0;
+/* Is a split worth laying out? It is if close to the middle, or if its gap asks for a smaller scale
+ * than all splits closer to the middle, whose codes are larger then. */
+static int is_worth(const xfi_split *split, int64_t tries, double *least_sigma, int64_t n) {
+    int records = split->sigma < *least_sigma;
+    if (records)
+        *least_sigma = split->sigma;
+    return records || tries < (n <= FEW_GROUPS ? TRIES_OF_FEW : TRIES_OF_MANY);
 }
 
 xf_status xfi_split_list(xfi_split out[XFI_SPLITS], int *n, const xfi_groups *groups,
                          const xfi_written *written, const xfi_format *format, xf_error *error) {
     int64_t total = groups->n;
-    double reach = xfi_target_reach(groups, written);
-    int64_t last = total < MAX_TRIES ? total : MAX_TRIES + WINDOWS;
+    double reach = xfi_target_reach(groups, written), least_sigma = INFINITY;
     *n = 0;
-    for (int64_t tries = 0; tries <= last; tries++) {
-        int64_t below = proposal(groups, tries);
+    for (int64_t tries = 0; tries <= total + 1; tries++) {
+        int64_t below = nth_split(total, tries);
         int64_t longer = below > total - below ? below : total - below;
-        int full = *n == XFI_SPLITS;
-        if (below < 0 || below > total || is_listed(out, *n, below) ||
-            (full && longer + 1 >= out[*n - 1].n_steps))
+        if (below < 0 || below > total)
             continue;
+        if (*n == XFI_SPLITS && longer + 1 >= out[XFI_SPLITS - 1].n_steps)
+            break;
         xfi_split split = split_at(groups, below, reach);
+        if (!is_worth(&split, tries, &least_sigma, total))
+            continue;
         XFI_TRY(try_split(&split, groups, reach, written, format, error));
-        if (split.n_steps < INT64_MAX && (!full || split.n_steps < out[*n - 1].n_steps))
+        if (split.n_steps < INT64_MAX)
             keep(out, n, split);
     }
     return XF_OK;

@@ -17,10 +17,10 @@ double xfi_target_reach(const xfi_groups *groups, const xfi_written *written);
 
 enum { XFI_SPLITS = 4 };
 
-/* The shallowest splits first, at most XFI_SPLITS of them, from at most 64 tried in order of
- * their depth, and those in the widest gaps further off the middle; *n may be 0. Groups from a
- * front end with sigma 1. Numeric class: proposals; the lanes are laid out again from the final
- * certificate. Errors: XF_ERR_MEMORY. */
+/* The shallowest splits first, at most XFI_SPLITS of them, from those next to the middle and those
+ * further off in wider gaps than all closer ones; *n may be 0. Groups from a front end with
+ * sigma 1. Numeric class: proposals; the lanes are laid out again from the final certificate.
+ * Errors: XF_ERR_MEMORY. */
 xf_status xfi_split_list(xfi_split out[XFI_SPLITS], int *n, const xfi_groups *groups,
                          const xfi_written *written, const xfi_format *format, xf_error *error);
 
