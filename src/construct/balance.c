@@ -9,26 +9,44 @@ static int factor_limit(const xfi_format *format) {
     return format->p == 24 ? 90 : 900;
 }
 
-/* The squared size of some weights as square 4^exponent, with square about 1; n strided values. */
+/* The squared size of some weights as square 4^exponent, with square about 1, and their least and
+ * largest nonzero magnitude (INFINITY and 0 if all are 0). */
 typedef struct size {
     double square;
     int exponent;
+    double least;
+    double largest;
 } size;
 
-static double largest_of(const double *values, int64_t n, int64_t stride) {
-    double largest = 0;
-    for (int64_t i = 0; i < n; i++)
-        largest = fmax(largest, fabs(values[i * stride]));
-    return largest;
+static const size NOTHING = {0, 0, INFINITY, 0};
+
+static void widen(size *s, double v) {
+    double magnitude = fabs(v);
+    if (magnitude == 0.0)
+        return;
+    s->least = magnitude < s->least ? magnitude : s->least;
+    s->largest = magnitude > s->largest ? magnitude : s->largest;
 }
 
-static void add_squares(size *sum, const double *values, int64_t n, int64_t stride) {
-    for (int64_t i = 0; i < n; i++) {
-        if (values[i * stride] == 0.0)
+/* n strided weights, and one more. */
+static size measure(const double *values, int64_t n, int64_t stride, double bias) {
+    size s = NOTHING;
+    for (int64_t i = 0; i < n; i++)
+        widen(&s, values[i * stride]);
+    widen(&s, bias);
+    if (s.largest == 0.0)
+        return s;
+    s.exponent = xfi_exponent(s.largest);
+    int in_range = abs(s.exponent) < 1000;
+    double unit = in_range ? xfi_power(-s.exponent) : 1.0;
+    for (int64_t i = 0; i <= n; i++) {
+        double v = i < n ? values[i * stride] : bias;
+        if (v == 0.0)
             continue;
-        double v = xfi_scale(values[i * stride], -sum->exponent);
-        sum->square += v * v;
+        v = in_range ? v * unit : xfi_scale(v, -s.exponent);
+        s.square += v * v;
     }
+    return s;
 }
 
 static double cost_at(const size *in, const size *out, int e) {
@@ -41,7 +59,8 @@ static int best_exponent(const size *in, const size *out) {
     if (in->square == 0.0 || out->square == 0.0)
         return 0;
     int centre = (out->exponent - in->exponent) / 2, best = centre;
-    size a = {in->square, -((out->exponent - in->exponent) % 2)}, b = {out->square, 0};
+    size a = {.square = in->square, .exponent = -((out->exponent - in->exponent) % 2)};
+    size b = {.square = out->square};
     int near = xfi_exponent(b.square / a.square) / 4; /* the least is at log2(b/a) / 4 */
     for (int e = near - 2; e <= near + 2; e++)
         if (cost_at(&a, &b, e) < cost_at(&a, &b, best - centre))
@@ -52,7 +71,7 @@ static int best_exponent(const size *in, const size *out) {
 double xfi_balanced_cost(double in, double out) {
     if (!isfinite(in) || !isfinite(out))
         return INFINITY;
-    size a = {in, 0}, b = {out, 0};
+    size a = {.square = in}, b = {.square = out};
     if (in > 0 && out > 0) {
         a.exponent = xfi_exponent(in) / 2;
         b.exponent = xfi_exponent(out) / 2;
@@ -91,37 +110,24 @@ static sides value_sides(const xf_model *model, int64_t block) {
                    .stride = 1};
 }
 
-static void measure(const sides *s, size *in, size *out) {
-    double a = largest_of(s->in, s->n_in, 1), b = largest_of(s->out, s->n_out, s->stride);
-    if (s->bias != NULL)
-        a = fmax(a, fabs(*s->bias));
-    *in = (size){0, a > 0 ? xfi_exponent(a) : 0};
-    *out = (size){0, b > 0 ? xfi_exponent(b) : 0};
-    add_squares(in, s->in, s->n_in, 1);
-    if (s->bias != NULL)
-        add_squares(in, s->bias, 1, 1);
-    add_squares(out, s->out, s->n_out, s->stride);
+static void measure_sides(const sides *s, size *in, size *out) {
+    *in = measure(s->in, s->n_in, 1, s->bias != NULL ? *s->bias : 0.0);
+    *out = measure(s->out, s->n_out, s->stride, 0.0);
 }
 
-static int stays_normal(const double *values, int64_t n, int64_t stride, int e,
-                        const xfi_format *format) {
-    for (int64_t i = 0; i < n; i++) {
-        double v = values[i * stride];
-        if (v != 0.0 && (xfi_exponent(v) < format->emin || xfi_exponent(v) + e < format->emin ||
-                         xfi_exponent(v) + e > format->emax))
-            return 0;
-    }
-    return 1;
+/* Are all of these weights normal, times 2^e, too? */
+static int stays_normal(const size *s, int e, const xfi_format *format) {
+    if (s->largest == 0.0)
+        return 1;
+    int least = xfi_exponent(s->least), largest = xfi_exponent(s->largest);
+    return least >= format->emin && least + e >= format->emin && largest + e <= format->emax;
 }
 
 /* The exponent that both sides allow. */
-static int choose(const sides *s, const xfi_format *format) {
-    size in, out;
-    measure(s, &in, &out);
-    int e = best_exponent(&in, &out);
-    int ok = abs(e) <= factor_limit(format) && stays_normal(s->in, s->n_in, 1, e, format) &&
-             stays_normal(s->out, s->n_out, s->stride, -e, format) &&
-             (s->bias == NULL || stays_normal(s->bias, 1, 1, e, format));
+static int choose(const size *in, const size *out, const xfi_format *format) {
+    int e = best_exponent(in, out);
+    int ok = abs(e) <= factor_limit(format) && stays_normal(in, e, format) &&
+             stays_normal(out, -e, format);
     return ok ? e : 0;
 }
 
@@ -136,8 +142,17 @@ static void apply(const sides *s, int e) {
 
 static double cost_of(const sides *s, const xfi_format *format) {
     size in, out;
-    measure(s, &in, &out);
-    return cost_at(&in, &out, choose(s, format));
+    measure_sides(s, &in, &out);
+    if (in.largest == 0.0 && out.largest == 0.0)
+        return 0.0;
+    return cost_at(&in, &out, choose(&in, &out, format));
+}
+
+/* How much to move from one side to the other. */
+static int factor_of(const sides *s, const xfi_format *format) {
+    size in, out;
+    measure_sides(s, &in, &out);
+    return choose(&in, &out, format);
 }
 
 static double sum_squares(const double *values, int64_t n) {
@@ -204,10 +219,10 @@ void xfi_balance(xf_model *model, int64_t n_front, const xf_dataset *data) {
     xfi_format format = xfi_format_of(model->dtype);
     for (int64_t block = 0; block < model->n_blocks; block++) {
         sides value = value_sides(model, block);
-        apply(&value, choose(&value, &format));
+        apply(&value, factor_of(&value, &format));
         for (int64_t i = 0; i < model->width && (block == 0 || block >= n_front); i++) {
             sides neuron = neuron_sides(model, block, i);
-            int e = choose(&neuron, &format);
+            int e = factor_of(&neuron, &format);
             if (block > 0 || n_front == 0 || is_safe(&neuron, e, data, &format))
                 apply(&neuron, e);
         }
