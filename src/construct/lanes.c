@@ -178,47 +178,65 @@ xf_status xfi_lanes_make(xfi_lanes *out, int *feasible, const xfi_groups *groups
     return XF_OK;
 }
 
-static void emit_clamp(const xfi_lane *lane, const xfi_item *item, int k1, xf_model *model,
-                       int64_t block) {
-    int neuron = xfi_neuron_add(model, block, k1, lane->sign, -item->code);
-    xfi_neuron_out(model, block, neuron, k1, -lane->sign);
+/* A block being written. */
+typedef struct emitter {
+    const xfi_written *written;
+    xf_model *model;
+    int64_t block;
+    int n_neurons; /* so far */
+} emitter;
+
+/* relu(weight x_k1 + bias) */
+static int put_neuron(emitter *e, double weight, double bias) {
+    xfi_neuron_set(e->model, e->block, e->n_neurons, e->written->axes.k1, weight, bias);
+    return e->n_neurons++;
+}
+
+static void put_out(emitter *e, int neuron, int k, double value) {
+    xfi_neuron_out(e->model, e->block, neuron, k, value);
+}
+
+static void emit_pass(emitter *e, const xfi_lane *lane) {
+    put_out(e, put_neuron(e, lane->sign, 0.0), e->written->axes.k1, lane->sign);
+}
+
+static void emit_clamp(emitter *e, const xfi_lane *lane, const xfi_item *item) {
+    put_out(e, put_neuron(e, lane->sign, -item->code), e->written->axes.k1, -lane->sign);
 }
 
 /* The gate 2^-k (z - theta) is 1 at the code; `clamped` is the code that the same block
  * clamps to, which this token meets as well. */
-static void emit_gate(const xfi_lane *lane, const xfi_item *item, double clamped,
-                      const xfi_written *written, xf_model *model, int64_t block) {
-    int k1 = written->axes.k1, parks = item->slot >= 0;
-    int neuron = xfi_neuron_add(model, block, k1, ldexp(lane->sign, -item->k),
-                                -ldexp(item->theta, -item->k));
-    for (int k = 0; written->y != NULL && !parks && k < written->d; k++)
-        xfi_neuron_out(model, block, neuron, k, written->y[item->target * written->d + k]);
+static void emit_gate(emitter *e, const xfi_lane *lane, const xfi_item *item, double clamped) {
+    const xfi_written *written = e->written;
+    int neuron = put_neuron(e, ldexp(lane->sign, -item->k), -ldexp(item->theta, -item->k));
+    for (int k = 0; written->y != NULL && item->slot < 0 && k < written->d; k++)
+        put_out(e, neuron, k, written->y[item->target * written->d + k]);
     if (written->y == NULL)
-        xfi_neuron_out(model, block, neuron, written->axes.k2, written->code[item->target]);
+        put_out(e, neuron, written->axes.k2, written->code[item->target]);
     double meets = clamped != 0.0 ? clamped : item->code;
-    xfi_neuron_out(model, block, neuron, k1, left_by(lane, item) - lane->sign * meets);
+    put_out(e, neuron, written->axes.k1, left_by(lane, item) - lane->sign * meets);
 }
 
-static void emit_lane(const xfi_lane *lane, const xfi_written *written, xf_model *model,
-                      int64_t first) {
-    if (!written->keeps) {
-        int pass = xfi_neuron_add(model, first, written->axes.k1, lane->sign, 0.0);
-        xfi_neuron_out(model, first, pass, written->axes.k1, lane->sign);
-    }
-    for (int64_t b = 0; b < lane->n_steps; b++) {
-        xfi_step step = lane->steps[b];
-        double clamped = step.clamp >= 0 ? lane->items[step.clamp].code : 0.0;
-        if (step.clamp >= 0)
-            emit_clamp(lane, &lane->items[step.clamp], written->axes.k1, model, first + b);
-        if (step.write >= 0)
-            emit_gate(lane, &lane->items[step.write], clamped, written, model, first + b);
-    }
+static void emit_step(emitter *e, const xfi_lane *lane, xfi_step step) {
+    double clamped = step.clamp >= 0 ? lane->items[step.clamp].code : 0.0;
+    if (step.clamp >= 0)
+        emit_clamp(e, lane, &lane->items[step.clamp]);
+    if (step.write >= 0)
+        emit_gate(e, lane, &lane->items[step.write], clamped);
 }
 
 void xfi_lanes_emit(const xfi_lanes *lanes, const xfi_written *written, xf_model *model,
                     int64_t first) {
     if (!written->keeps)
         model->ff_eta[first] = 0.0;
-    emit_lane(&lanes->side[0], written, model, first);
-    emit_lane(&lanes->side[1], written, model, first);
+    for (int64_t b = 0; b < lanes->n_steps; b++) {
+        emitter e = {.written = written, .model = model, .block = first + b};
+        for (int s = 0; s < 2; s++) {
+            const xfi_lane *lane = &lanes->side[s];
+            if (b == 0 && !written->keeps)
+                emit_pass(&e, lane);
+            if (b < lane->n_steps)
+                emit_step(&e, lane, lane->steps[b]);
+        }
+    }
 }

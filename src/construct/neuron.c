@@ -16,11 +16,15 @@ int xfi_neuron_free(const xf_model *model, int64_t block) {
     return -1;
 }
 
+void xfi_neuron_set(xf_model *model, int64_t block, int neuron, int k, double weight, double bias) {
+    model->ff_U[(block * model->width + neuron) * model->d + k] = weight;
+    model->ff_b[block * model->width + neuron] = bias;
+}
+
 int xfi_neuron_add(xf_model *model, int64_t block, int k, double weight, double bias) {
     int i = xfi_neuron_free(model, block);
     assert(i >= 0);
-    model->ff_U[(block * model->width + i) * model->d + k] = weight;
-    model->ff_b[block * model->width + i] = bias;
+    xfi_neuron_set(model, block, i, k, weight, bias);
     return i;
 }
 

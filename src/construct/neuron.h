@@ -8,6 +8,9 @@
 /* The first unused neuron of a block (all weights zero), or -1. */
 int xfi_neuron_free(const xf_model *model, int64_t block);
 
+/* Set the input of a neuron. */
+void xfi_neuron_set(xf_model *model, int64_t block, int neuron, int k, double weight, double bias);
+
 /* Take a free neuron and set its input; returns it. There must be one. */
 int xfi_neuron_add(xf_model *model, int64_t block, int k, double weight, double bias);
 

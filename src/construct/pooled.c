@@ -171,15 +171,14 @@ static int goes_on(const plan *p) {
 
 static xf_status plain_rounds(plan *p, xfi_search *search, xf_error *error) {
     int tried = xfi_problem_wants_front(p->problem, "plain");
-    for (int round = 0; round < PLAIN_ROUNDS && !xfi_best_satisfied(&p->best, p->problem);
-         round++) {
+    /* The local features of one round serve kinks and folds. */
+    int steps = xfi_search_steps(search, tried ? PLAIN_ROUNDS : 1);
+    for (int step = 0; step < steps && !xfi_best_satisfied(&p->best, p->problem); step++) {
         if (p->best.model.n_blocks == 0 && hopeless(p, 0.25))
             break;
-        XFI_TRY(xfi_search_plain(search, round, error));
+        XFI_TRY(xfi_search_plain(search, step, error));
         if (tried)
             XFI_TRY(try_features(p, search, error));
-        else if (round == 0)
-            break; /* the local features serve kinks and folds */
     }
     return XF_OK;
 }
@@ -294,10 +293,10 @@ static xf_status search_behind(plan *p, const xfi_problem *lifted, xf_error *err
     xf_status status = XF_OK;
     if (lifted->data->d == 1 && !lifted->all_single)
         status = joint_rounds(p, &search, error);
-    for (int round = 0; round < PLAIN_ROUNDS && lifted->data->d > 1 && status == XF_OK &&
-                        !xfi_best_satisfied(&p->best, p->problem);
-         round++) {
-        status = xfi_search_plain(&search, round, error);
+    int steps = lifted->data->d > 1 ? xfi_search_steps(&search, PLAIN_ROUNDS) : 0;
+    for (int step = 0;
+         step < steps && status == XF_OK && !xfi_best_satisfied(&p->best, p->problem); step++) {
+        status = xfi_search_plain(&search, step, error);
         if (status == XF_OK)
             status = try_pairs(p, &search, error);
     }

@@ -9,9 +9,23 @@
 
 #include <string.h>
 
+/* So many values are many. */
+static const int64_t MANY_VALUES = 4000000;
+
+static int is_wide(const xfi_problem *problem) {
+    int64_t most = MANY_VALUES / problem->data->d;
+    return problem->format.p == 53 && problem->data->n_tokens > most &&
+           problem->options->optimise != XF_OPTIMISE_NORM;
+}
+
+int xfi_search_steps(const xfi_search *search, int rounds) {
+    return rounds * XFI_PLAIN_BATCHES / search->n_batches;
+}
+
 xf_status xfi_search_init(xfi_search *search, const xfi_problem *problem, xf_error *error) {
     const xf_dataset *data = problem->data;
     *search = (xfi_search){.problem = problem};
+    search->n_batches = is_wide(problem) ? 1 : XFI_PLAIN_BATCHES;
     search->directions = xfi_calloc2(XFI_PLAIN_DIRECTIONS, data->d, sizeof(double));
     return search->directions != NULL ? XF_OK : xfi_fail_memory(error);
 }
@@ -128,15 +142,16 @@ static void draw_directions(xfi_search *search, int round) {
     }
 }
 
-xf_status xfi_search_plain(xfi_search *search, int round, xf_error *error) {
+xf_status xfi_search_plain(xfi_search *search, int step, xf_error *error) {
     double low[XFI_PLAIN_DIRECTIONS], high[XFI_PLAIN_DIRECTIONS];
-    int batches = XFI_PLAIN_DIRECTIONS / XFI_PROJECT_BATCH;
-    draw_directions(search, round);
-    XFI_TRY(xfi_projection_ranges(low, high, search->problem, search->directions, batches, error));
+    int steps = xfi_search_steps(search, 1), batches = search->n_batches;
+    int64_t size = XFI_PROJECT_BATCH * search->problem->data->d;
+    draw_directions(search, step / steps);
+    const double *directions = search->directions + step % steps * batches * size;
+    XFI_TRY(xfi_projection_ranges(low, high, search->problem, directions, batches, error));
     for (int b = 0; b < batches; b++) {
-        int first = b * XFI_PROJECT_BATCH;
-        XFI_TRY(try_directions(search, search->directions + first * search->problem->data->d,
-                               low + first, high + first, error));
+        XFI_TRY(try_directions(search, directions + b * size, low + b * XFI_PROJECT_BATCH,
+                               high + b * XFI_PROJECT_BATCH, error));
         XFI_TRY(xfi_problem_progress(search->problem, "directions", (b + 1.0) / batches, error));
     }
     return XF_OK;

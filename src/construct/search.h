@@ -8,7 +8,8 @@
 #include "construct/features.h"
 
 enum {
-    XFI_PLAIN_DIRECTIONS = 3 * XFI_PROJECT_BATCH,
+    XFI_PLAIN_BATCHES = 3,
+    XFI_PLAIN_DIRECTIONS = XFI_PLAIN_BATCHES * XFI_PROJECT_BATCH,
     XFI_KEEP = 4,
     XFI_CANDIDATES = XFI_KEEP * XFI_KEEP
 };
@@ -16,6 +17,7 @@ enum {
 /* The best features so far, best first. */
 typedef struct xfi_search {
     const xfi_problem *problem;
+    int n_batches; /* of directions in a step */
     int n_locals;
     int n_pools;
     xfi_local locals[XFI_KEEP];
@@ -32,9 +34,11 @@ typedef struct xfi_candidate {
 xf_status xfi_search_init(xfi_search *search, const xfi_problem *problem, xf_error *error);
 void xfi_search_clear(xfi_search *search);
 
-/* One round of 24 plain directions: axes (round 0), sparse and dense ones. Every one
- * is tried as a local and as a pool feature. */
-xf_status xfi_search_plain(xfi_search *search, int round, xf_error *error);
+/* One step: plain directions, every one as a local and as a pool feature. A round of 24 has axes
+ * (round 0), sparse and dense ones, in this order. It is one step or, for many tokens in binary64,
+ * where margins are wide and every pass costs, three, so that the first one may do. */
+xf_status xfi_search_plain(xfi_search *search, int step, xf_error *error);
+int xfi_search_steps(const xfi_search *search, int rounds);
 
 /* Forget the pool features, keep the local ones. */
 void xfi_search_drop_pools(xfi_search *search);
