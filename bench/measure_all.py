@@ -22,10 +22,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "bench/results.csv", ROOT / "docs/performance.md"
 BEGIN, END = "<!-- bench/run.sh writes from here -->", "<!-- to here -->"
 
-# N, n, d of the growth in one letter each; m = 1, so that M = N and T = N n.
+# N, n, d of the growth in one letter each, quick and full; m = 1, so that M = N and T = N n.
 GROWTH = {
     "T": ([(100, 100, 64), (1000, 100, 64)], [(1000, 100, 64), (10000, 100, 64)]),
-    "M": ([(2000, 4, 16), (20000, 4, 16)], [(10000, 4, 16), (100000, 4, 16)]),
+    "M": (
+        [(2000, 4, 16), (20000, 4, 16)],
+        [(10000, 4, 16), (100000, 4, 16), (1000000, 4, 16)],
+    ),
+    "M, n = 10": ([(1000, 10, 64), (10000, 10, 64)], [(10000, 10, 64), (100000, 10, 64)]),
     "d": ([(1000, 20, 16), (1000, 20, 128)], [(5000, 20, 16), (5000, 20, 128)]),
     "n": ([(1000, 10, 32), (1000, 100, 32)], [(5000, 10, 32), (5000, 100, 32)]),
 }
@@ -38,7 +42,7 @@ class Bench:
         self.torch = importlib.util.find_spec("torch") is not None
 
     def add(self, part, case, quantity, value, unit):
-        if value is not None and not isinstance(value, str):
+        if isinstance(value, float):
             value = f"{value:.6g}"
         self.rows.append((part, case, quantity, "" if value is None else value, unit))
 
@@ -111,20 +115,24 @@ class Bench:
             self.add("train", "one step", row["program"], float(row["least"]), "us")
 
     def growth(self):
-        """Processor time of one thread, and the exponents between two sizes."""
-        for letter, sizes in GROWTH.items():
+        """Processor time of one thread, in passes over the tokens too, and the exponents between the
+        least and the largest size."""
+        for name, sizes in GROWTH.items():
             found = []
             for N, n, d in sizes[0 if self.quick else 1]:
                 arguments = [N, n, 1, d, "grid", 1]
                 row = self.run(self.build / "xf_bench_scaling", *arguments).strip().split(",")
+                part, case = f"growth in {name}", f"N={N} n={n} d={d}"
                 seconds = {"build": float(row[10]), "verify": float(row[15])}
-                for name, value in seconds.items():
-                    self.add(f"growth in {letter}", f"N={N} n={n} d={d}", name, value, "s")
-                found.append(({"T": N * n, "M": N, "d": d, "n": n}[letter], seconds))
-            (a, first), (b, second) = found
-            for name in ("build", "verify"):
-                exponent = math.log(second[name] / first[name]) / math.log(b / a)
-                self.add(f"growth in {letter}", "exponent", name, exponent, "")
+                self.add(part, case, "blocks", int(row[12]), "")
+                self.add(part, case, "build", seconds["build"], "s")
+                self.add(part, case, "build", float(row[11]), "passes over the tokens")
+                self.add(part, case, "verify", seconds["verify"], "s")
+                found.append(({"T": N * n, "M": N, "d": d, "n": n}[name[0]], seconds))
+            (a, first), (b, last) = found[0], found[-1]
+            for step in ("build", "verify"):
+                exponent = math.log(last[step] / first[step]) / math.log(b / a)
+                self.add(f"growth in {name}", "exponent", step, exponent, "")
 
     def measure(self):
         self.limits()
