@@ -10,6 +10,9 @@ typedef struct xfi_front_end {
     const char *name; /* for the report */
     int64_t n_blocks;
     int64_t n_folds;
+    const double *number; /* [M] of every target's group at sigma 1 and shift 0, about, with the */
+    const int64_t *order; /* [M] groups by ascending numbers; or both NULL. They save a certificate:
+                             splits are chosen by them, and proved by the one at their scale. */
     /* Emit the blocks, phases named, such that coordinate axes.k1 carries sigma (t - shift) with
      * sigma a power of two, and certify the groups from the stored weights. A margin <= 1
      * means not proved. Errors: XF_ERR_MEMORY. */

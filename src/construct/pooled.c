@@ -59,8 +59,10 @@ static xf_status try_lifted(plan *p, const xfi_front *front, xf_error *error) {
     return xfi_write_best(&p->best, &end, &p->writers, p->problem, error);
 }
 
-static xf_status try_front(plan *p, const xfi_front *front, xf_error *error) {
+static xf_status try_front(plan *p, const xfi_candidate *candidate, xf_error *error) {
     static const char *const names[] = {"plain", "kinks", "folds"};
+    const xfi_front *front = &candidate->front;
+    const xfi_pool *pool = candidate->pool;
     if (p->lifts != NULL)
         return try_lifted(p, front, error);
     if (!xfi_problem_wants_front(p->problem, names[front->kind]))
@@ -69,6 +71,8 @@ static xf_status try_front(plan *p, const xfi_front *front, xf_error *error) {
                          .name = names[front->kind],
                          .n_blocks = xfi_front_blocks(front),
                          .n_folds = front->n_folds,
+                         .number = pool != NULL ? pool->mean : NULL,
+                         .order = pool != NULL ? pool->order : NULL,
                          .certify = certify};
     return xfi_write_best(&p->best, &end, &p->writers, p->problem, error);
 }
@@ -79,7 +83,7 @@ static xf_status try_candidates(plan *p, xfi_candidate *candidates, int n, xf_er
     for (int i = 0; i < n; i++) {
         int worth = candidates[i].estimate >= LEAST_ESTIMATE || (i == 0 && p->best.near_margin < 0);
         if (status == XF_OK && !xfi_best_satisfied(&p->best, p->problem) && worth)
-            status = try_front(p, &candidates[i].front, error);
+            status = try_front(p, &candidates[i], error);
         xfi_front_clear(&candidates[i].front);
     }
     return status;

@@ -187,7 +187,7 @@ static void insert(xfi_candidate *list, int *n, xfi_candidate candidate) {
 
 xf_status xfi_search_pair(const xfi_problem *problem, const xfi_local *local, const xfi_pool *pool,
                           double K, xfi_candidate *out, int *n, xf_error *error) {
-    xfi_candidate candidate;
+    xfi_candidate candidate = {.pool = local == NULL && is_wide(problem) ? pool : NULL};
     if (!isfinite(K))
         return XF_OK;
     XFI_TRY(xfi_front_copy(&candidate.front, &pool->shape, problem->data->d, error));

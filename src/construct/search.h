@@ -29,6 +29,8 @@ typedef struct xfi_search {
 typedef struct xfi_candidate {
     xfi_front front;
     double estimate;
+    const xfi_pool *pool; /* whose means its numbers are (every m_j = 1), in a wide search; or NULL.
+                             It is the search's, until the next step. */
 } xfi_candidate;
 
 xf_status xfi_search_init(xfi_search *search, const xfi_problem *problem, xf_error *error);

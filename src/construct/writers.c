@@ -1,6 +1,7 @@
 /* Putting writers behind front ends, and refusing. */
 #include "construct/writers.h"
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "construct/assemble.h"
 #include "construct/axes.h"
@@ -203,13 +204,42 @@ static xf_status try_writer(xfi_best *best, const xfi_front_end *front, const xf
     xfi_split splits[XFI_SPLITS];
     int n = 0, before = best->successes;
     XFI_TRY(xfi_split_list(splits, &n, groups, &written, &problem->format, error));
+    if (n > 1 && !(groups->margin > 1.0))
+        n = 1; /* mere numbers: one attempt */
     for (int i = 0; i < n && best->successes == before; i++)
         XFI_TRY(try_split(best, front, &splits[i], writer, problem, error));
     return XF_OK;
 }
 
-xf_status xfi_write_best(xfi_best *best, const xfi_front_end *front, const xfi_writers *writers,
-                         const xfi_problem *problem, xf_error *error) {
+static xf_status try_writers(xfi_best *best, const xfi_front_end *front, const xfi_groups *groups,
+                             const xfi_writers *writers, const xfi_problem *problem,
+                             xf_error *error) {
+    XFI_TRY(try_writer(best, front, groups, &writers->grid, problem, error));
+    return try_writer(best, front, groups, &writers->sorted, problem, error);
+}
+
+/* Without a certificate at sigma 1, from the numbers that the search has found: groups that nothing
+ * is proved of, margin 0. */
+static xf_status write_by_numbers(xfi_best *best, const xfi_front_end *front,
+                                  const xfi_writers *writers, const xfi_problem *problem,
+                                  xf_error *error) {
+    int64_t n = problem->data->n_targets;
+    xfi_groups groups = {.n = n, .at = xfi_calloc(n, sizeof *groups.at)};
+    if (groups.at == NULL)
+        return xfi_fail_memory(error);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t g = front->order[i];
+        groups.at[i] = (xfi_group){
+            .low = front->number[g], .high = front->number[g], .sequence = g, .target = g};
+    }
+    xf_status status = try_writers(best, front, &groups, writers, problem, error);
+    xfi_groups_clear(&groups);
+    return status;
+}
+
+static xf_status write_by_certificate(xfi_best *best, const xfi_front_end *front,
+                                      const xfi_writers *writers, const xfi_problem *problem,
+                                      xf_error *error) {
     xfi_certificate certificate;
     xfi_axes axes = writers->grid.usable ? writers->grid.axes : writers->sorted.axes;
     XFI_TRY(front->certify(&certificate, front->self, 1.0, 0.0, problem, axes, error));
@@ -218,12 +248,19 @@ xf_status xfi_write_best(xfi_best *best, const xfi_front_end *front, const xfi_w
         remember_near_miss(best, &certificate.groups);
     if (certificate.groups.margin > 1.0) {
         best->certified = 1;
-        status = try_writer(best, front, &certificate.groups, &writers->grid, problem, error);
-        if (status == XF_OK)
-            status = try_writer(best, front, &certificate.groups, &writers->sorted, problem, error);
+        status = try_writers(best, front, &certificate.groups, writers, problem, error);
     }
     xfi_certificate_clear(&certificate);
     return status;
+}
+
+xf_status xfi_write_best(xfi_best *best, const xfi_front_end *front, const xfi_writers *writers,
+                         const xfi_problem *problem, xf_error *error) {
+    int before = best->successes;
+    if (front->number != NULL)
+        XFI_TRY(write_by_numbers(best, front, writers, problem, error));
+    return best->successes > before ? XF_OK
+                                    : write_by_certificate(best, front, writers, problem, error);
 }
 
 /* Can a model of these costs beat the best? */

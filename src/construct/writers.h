@@ -62,8 +62,9 @@ void xfi_best_keep(xfi_best *best, xf_model *model, const xfi_made *made,
  * Errors: XF_ERR_INFEASIBLE if none, XF_ERR_MEMORY. */
 xf_status xfi_writers_choose(xfi_writers *out, xfi_problem *problem, xf_error *error);
 
-/* Certify the front end at sigma 1 and, if it is proved, put each usable writer behind it, with the
- * best splits; keep the model if it is shallower than `best` and within the published bound.
+/* Certify the front end at sigma 1 (or go by its numbers) and, if it is proved, put each usable
+ * writer behind it, with the best splits, certified again; keep the model if it is shallower than
+ * `best` and within the published bound.
  * Feasible or not, the result is in `best`. Errors: XF_ERR_MEMORY. */
 xf_status xfi_write_best(xfi_best *best, const xfi_front_end *front, const xfi_writers *writers,
                          const xfi_problem *problem, xf_error *error);
