@@ -60,7 +60,8 @@ int cli_load_data(xf_dataset *out, const cli_options *options, const char *path,
                               .append_positions = cli_given(options, CLI_APPEND_POSITIONS),
                               .note = cli_note,
                               .note_context = (void *)options,
-                              .peers = cli_peers()};
+                              .peers = cli_peers(),
+                              .threads = (int)options->threads};
     if (model != NULL && model->positions >= 0) {
         how.append_positions = 1;
         how.position_bits = model->positions + 1;

@@ -39,6 +39,7 @@ typedef struct xf_dataset_options {
     void *note_context;
     const xf_peers *peers; /* processes that make this call together, or NULL: every one checks the
                               tokens of its own sequences */
+    int threads;           /* 0: as many as there are cores */
 } xf_dataset_options;
 
 XF_API void xf_dataset_init(xf_dataset *data);

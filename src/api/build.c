@@ -122,7 +122,7 @@ xf_status xf_build(xf_model *out, const xf_dataset *data, const xf_build_options
     options = options != NULL ? options : &defaults;
     XFI_TRY(check_options(options, error));
     XFI_TRY(xfi_fpenv_check(error));
-    XFI_TRY(xfi_dataset_check_shared(data, options->peers, error));
+    XFI_TRY(xfi_dataset_check_shared(data, options->peers, options->threads, error));
     double start = now();
     xf_status status = construct(out, data, options, &local, error);
     double built = now();

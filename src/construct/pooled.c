@@ -298,8 +298,8 @@ static xf_status search_behind(plan *p, const xfi_problem *lifted, xf_error *err
     if (lifted->data->d == 1 && !lifted->all_single)
         status = joint_rounds(p, &search, error);
     int steps = lifted->data->d > 1 ? xfi_search_steps(&search, PLAIN_ROUNDS) : 0;
-    for (int step = 0;
-         step < steps && status == XF_OK && !xfi_best_satisfied(&p->best, p->problem); step++) {
+    for (int step = 0; step < steps && status == XF_OK && !xfi_best_satisfied(&p->best, p->problem);
+         step++) {
         status = xfi_search_plain(&search, step, error);
         if (status == XF_OK)
             status = try_pairs(p, &search, error);

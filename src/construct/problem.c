@@ -3,9 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/threads.h"
 #include "core/tiles.h"
 
-#include <omp.h>
 #include <string.h>
 
 static int64_t sequence_of(const int64_t *offsets, int64_t n, int64_t row) {
@@ -134,7 +134,7 @@ xf_status xfi_problem_init(xfi_problem *problem, const xf_dataset *data,
                            const xf_build_options *options, xf_error *error) {
     *problem = (xfi_problem){.data = data, .options = options, .y = data->y};
     problem->format = xfi_format_of(options->dtype);
-    problem->threads = options->threads > 0 ? options->threads : omp_get_max_threads();
+    problem->threads = xfi_threads(options->threads);
     problem->all_single = data->n_targets == data->n_sequences;
     XFI_TRY(check_targets(problem, error));
     problem->max_abs = xfi_calloc(data->d, sizeof(double));

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/threads.h"
 #include "core/dataset_prepare.h"
 #include "core/dataset_sets.h"
 
@@ -99,9 +100,11 @@ static xf_status fail_value(const side *s, int64_t j, xf_error *error) {
 }
 
 /* The first sequence of the tiles with a value that is not finite, N if there is none. */
-static int64_t first_infinite(const side *s, const xfi_tiles *tiles) {
+static int64_t first_infinite(const side *s, const xfi_tiles *tiles, int threads) {
     int64_t least = s->sets.n_sequences, d = s->sets.d;
-#pragma omp parallel for if (tiles->n > 4) schedule(dynamic, 4) reduction(min : least)
+#pragma omp parallel for num_threads(xfi_threads(threads)) if (tiles->n > 4) schedule(dynamic, 4)  \
+    reduction(min                                                                                  \
+              : least)
     for (int64_t tile = 0; tile < tiles->n; tile++) {
         int64_t first = tiles->first[tile], last = tiles->first[tile + 1];
         const int64_t *offsets = s->sets.offsets;
@@ -123,13 +126,14 @@ static xf_status least_of_all(int64_t *sequence, const xf_peers *peers, xf_error
     return XF_OK;
 }
 
-xf_status xfi_dataset_check_finite(const xf_dataset *data, const xf_peers *peers, xf_error *error) {
+xf_status xfi_dataset_check_finite(const xf_dataset *data, const xf_peers *peers, int threads,
+                                   xf_error *error) {
     xfi_tiles tiles;
     XFI_TRY(xfi_tiles_init(&tiles, data, peers, error));
     xf_status status = XF_OK;
     for (int targets = 0; status == XF_OK && targets <= (data->y != NULL); targets++) {
         side s = side_of(data, targets);
-        int64_t j = first_infinite(&s, &tiles);
+        int64_t j = first_infinite(&s, &tiles, threads);
         status = least_of_all(&j, peers, error);
         if (status == XF_OK && j < data->n_sequences)
             status = fail_value(&s, j, error);
@@ -155,10 +159,11 @@ static xf_status fail_repeated(const side *s, int64_t j, xf_error *error) {
 
 /* Hash all sequences of one side, and refuse repeated tokens. */
 static xf_status check_side(uint64_t *hashes, const xf_dataset *data, int targets,
-                            const xfi_tiles *tiles, const xf_peers *peers, xf_error *error) {
+                            const xfi_tiles *tiles, const xf_peers *peers, int threads,
+                            xf_error *error) {
     side s = side_of(data, targets);
     int64_t j = 0;
-    XFI_TRY(xfi_sets_hash(hashes, &j, &s.sets, tiles, error));
+    XFI_TRY(xfi_sets_hash(hashes, &j, &s.sets, tiles, threads, error));
     XFI_TRY(least_of_all(&j, peers, error));
     if (j < data->n_sequences)
         return fail_repeated(&s, j, error);
@@ -189,18 +194,18 @@ static xf_status check_originals(const int64_t *original, const xf_dataset *data
 
 static xf_status check_sets(int64_t *original, uint64_t *hashes, const xf_dataset *data,
                             int allow_same, const xfi_tiles *tiles, const xf_peers *peers,
-                            xf_error *error) {
-    XFI_TRY(check_side(hashes, data, 0, tiles, peers, error));
+                            int threads, xf_error *error) {
+    XFI_TRY(check_side(hashes, data, 0, tiles, peers, threads, error));
     if (data->y == NULL)
         return XF_OK;
     side inputs = side_of(data, 0);
     XFI_TRY(xfi_sets_originals(original, &inputs.sets, hashes, error));
-    XFI_TRY(check_side(hashes, data, 1, tiles, peers, error));
+    XFI_TRY(check_side(hashes, data, 1, tiles, peers, threads, error));
     return check_originals(original, data, allow_same, error);
 }
 
 xf_status xfi_dataset_check_sets(int64_t *original, const xf_dataset *data, int allow_same,
-                                 const xf_peers *peers, xf_error *error) {
+                                 const xf_peers *peers, int threads, xf_error *error) {
     uint64_t *hashes = xfi_calloc(data->n_sequences, sizeof *hashes);
     if (hashes == NULL)
         return xfi_fail_memory(error);
@@ -209,23 +214,24 @@ xf_status xfi_dataset_check_sets(int64_t *original, const xf_dataset *data, int 
     xfi_tiles tiles;
     xf_status status = xfi_tiles_init(&tiles, data, peers, error);
     if (status == XF_OK)
-        status = check_sets(original, hashes, data, allow_same, &tiles, peers, error);
+        status = check_sets(original, hashes, data, allow_same, &tiles, peers, threads, error);
     xfi_tiles_clear(&tiles);
     xfi_free(hashes);
     return status;
 }
 
-xf_status xfi_dataset_check_shared(const xf_dataset *data, const xf_peers *peers, xf_error *error) {
+xf_status xfi_dataset_check_shared(const xf_dataset *data, const xf_peers *peers, int threads,
+                                   xf_error *error) {
     XFI_TRY(xfi_dataset_check_sizes(data, error));
-    XFI_TRY(xfi_dataset_check_finite(data, peers, error));
+    XFI_TRY(xfi_dataset_check_finite(data, peers, threads, error));
     int64_t *original = xfi_calloc(data->n_sequences, sizeof *original);
     if (original == NULL)
         return xfi_fail_memory(error);
-    xf_status status = xfi_dataset_check_sets(original, data, 0, peers, error);
+    xf_status status = xfi_dataset_check_sets(original, data, 0, peers, threads, error);
     xfi_free(original);
     return status;
 }
 
 xf_status xf_dataset_check(const xf_dataset *data, xf_error *error) {
-    return xfi_dataset_check_shared(data, NULL, error);
+    return xfi_dataset_check_shared(data, NULL, 0, error);
 }

@@ -160,7 +160,7 @@ static xf_status check_and_drop(xf_dataset *data, const xf_dataset_options *opti
     if (original == NULL)
         return xfi_fail_memory(error);
     xf_status status =
-        xfi_dataset_check_sets(original, data, 1, options != NULL ? options->peers : NULL, error);
+        xfi_dataset_check_sets(original, data, 1, options->peers, options->threads, error);
     if (status == XF_OK)
         status = drop_repeats(data, original, options, error);
     xfi_free(original);
@@ -169,10 +169,12 @@ static xf_status check_and_drop(xf_dataset *data, const xf_dataset_options *opti
 
 xf_status xfi_dataset_prepare(xf_dataset *data, const xf_dataset_options *options,
                               xf_error *error) {
+    static const xf_dataset_options defaults = {0};
+    options = options != NULL ? options : &defaults;
     XFI_TRY(xfi_dataset_check_sizes(data, error));
     XFI_TRY(normalise(data, error));
-    XFI_TRY(xfi_dataset_check_finite(data, options != NULL ? options->peers : NULL, error));
-    if (options != NULL && options->append_positions)
+    XFI_TRY(xfi_dataset_check_finite(data, options->peers, options->threads, error));
+    if (options->append_positions)
         XFI_TRY(xfi_dataset_append_positions(data, options->position_bits, error));
     return check_and_drop(data, options, error);
 }

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/index_sort.h"
+#include "base/threads.h"
 #include "num/sort.h"
 
 #include <stdlib.h>
@@ -97,12 +98,12 @@ static int hash_tile(uint64_t *hashes, int64_t *repeats, const xfi_sets *sets, i
 }
 
 xf_status xfi_sets_hash(uint64_t *hashes, int64_t *repeats, const xfi_sets *sets,
-                        const xfi_tiles *tiles, xf_error *error) {
+                        const xfi_tiles *tiles, int threads, xf_error *error) {
     int64_t n_max = 1, least = sets->n_sequences;
     int ok = 1;
     for (int64_t j = 0; j < sets->n_sequences; j++)
         n_max = length_of(sets, j) > n_max ? length_of(sets, j) : n_max;
-#pragma omp parallel if (tiles->n > 4) reduction(&& : ok) reduction(min : least)
+#pragma omp parallel num_threads(xfi_threads(threads)) if (tiles->n > 4) reduction(&& : ok) reduction(min : least)
     {
         uint64_t *room = xfi_calloc(n_max, sizeof *room);
         ok = room != NULL;

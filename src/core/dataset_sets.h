@@ -18,7 +18,7 @@ typedef struct xfi_sets {
  * to the first sequence there of which two tokens are equal, n_sequences if there is none. On all
  * cores. Errors: XF_ERR_MEMORY. */
 xf_status xfi_sets_hash(uint64_t *hashes, int64_t *repeats, const xfi_sets *sets,
-                        const xfi_tiles *tiles, xf_error *error);
+                        const xfi_tiles *tiles, int threads, xf_error *error);
 
 /* The first token of sequence j, in index order, that equals an earlier one to *repeated, -1 if all
  * are distinct, and its equal to *earlier: positions in the sequence. Errors: XF_ERR_MEMORY. */

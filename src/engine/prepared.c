@@ -3,8 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/threads.h"
 
-#include <omp.h>
 #include <stddef.h>
 
 /* Shorter stretches are left to the dense kernel. */
@@ -61,7 +61,7 @@ static xf_status prepare_sparse(xfi_prepared *out, xf_error *error) {
 }
 
 static int thread_count(const xf_run_options *options) {
-    int threads = options->threads > 0 ? options->threads : omp_get_max_threads();
+    int threads = xfi_threads(options->threads);
     return threads < MOST_THREADS ? threads : MOST_THREADS;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/threads.h"
 
 #include <omp.h>
 #include <string.h>
@@ -78,7 +79,7 @@ xf_status xfi_objective_new(xfi_objective *out, const xf_family *family, const x
                             xf_dtype dtype, int threads, xf_error *error) {
     int64_t n = data->n_sequences;
     int64_t n_chunks = n < MOST_CHUNKS ? n : MOST_CHUNKS;
-    int wanted = threads > 0 ? threads : omp_get_max_threads();
+    int wanted = xfi_threads(threads);
     *out =
         (xfi_objective){.net = xfi_network_of(family),
                         .arithmetic = dtype == XF_F32 ? &xfi_arithmetic_f32 : &xfi_arithmetic_f64,

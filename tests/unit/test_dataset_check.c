@@ -304,7 +304,7 @@ static void test_sets_against_the_definition(void **state) {
     uint64_t hashes[N];
     int64_t repeats = -1;
     assert_int_equal(xfi_tiles_init(&tiles, &data, NULL, NULL), XF_OK);
-    assert_int_equal(xfi_sets_hash(hashes, &repeats, &sets, &tiles, NULL), XF_OK);
+    assert_int_equal(xfi_sets_hash(hashes, &repeats, &sets, &tiles, 0, NULL), XF_OK);
     assert_int_equal(xfi_sets_originals(original, &sets, hashes, NULL), XF_OK);
     for (int64_t j = 0; j < N; j++) {
         int64_t first = -1;
