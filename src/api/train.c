@@ -64,7 +64,11 @@ static xf_status check_options(const xf_train_options *o, xf_error *error) {
     XFI_TRY(check_stages(o, error));
     if (!(o->learning_rate >= 0.0 && isfinite(o->learning_rate)))
         return xfi_fail(error, XF_ERR_ARGUMENT, "the learning rate is not in [0, inf)");
-    if (o->starts < 0 || o->log_every < 0 || !isfinite(o->residual))
+    if (!isfinite((float)o->residual))
+        return xfi_fail(error, XF_ERR_ARGUMENT,
+                        "the residual %g is no finite binary32 number, as random parameters are",
+                        o->residual);
+    if (o->starts < 0 || o->log_every < 0)
         return xfi_fail(error, XF_ERR_ARGUMENT, "an option of the training is out of range");
     if (o->resume && o->checkpoint == NULL)
         return xfi_fail(error, XF_ERR_ARGUMENT, "there is no checkpoint to resume from");

@@ -58,8 +58,33 @@ expect 3 train a.npz -o k.safetensors --epochs 40 --checkpoint run.safetensors -
 err_has "run.safetensors: the checkpoint is of another training"
 expect 3 train a.npz -o k.safetensors --epochs 40 --checkpoint m.safetensors --resume
 err_has "this is no checkpoint of a training"
-expect 3 train a.npz -o k.safetensors --learning-rate 1e300
-err_has "the loss is not finite"
+
+# Numbers that lead out of range: one line with the cause, and what was there stays.
+out_of_range() {
+    local message=$1
+    shift
+    echo old >k.safetensors
+    echo old >k.csv
+    expect 3 train a.npz -o k.safetensors --log k.csv --epochs 5 "$@"
+    err_is_one_line
+    err_has "$message"
+    [ "$(cat k.safetensors k.csv)" = "$(printf 'old\nold')" ] || complain "an output was touched: $*"
+}
+for dtype in f64 f32; do
+    out_of_range "epoch 2 of stage 0; try a smaller learning rate" --learning-rate 1e300 --dtype $dtype
+    out_of_range "the temperature 9.99989e-321 is too small" --tau 1e-320 --dtype $dtype
+    out_of_range "the weight decay 1e+308 is too large" --weight-decay 1e308 --dtype $dtype
+    out_of_range "the weight decay 1e+308 is too large" --weight-decay 0.1,1e308 --dtype $dtype
+    out_of_range "the weight decay 1e+308 is too large" --weight-decay 1e308 --optimiser lbfgs --dtype $dtype
+    out_of_range "the weight decay 1e+308 is too large" --weight-decay 1e308 --optimiser adamw --dtype $dtype
+    out_of_range "try a smaller weight decay" --weight-decay 1e200 --optimiser adamw --dtype $dtype
+done
+out_of_range "overflows in binary32 at epoch 1 of stage 0: the weight decay 1e+20 is too large" --weight-decay 1e20 --dtype f32
+out_of_range "the data are too large for binary32" --residual 1e15 --blocks 3 --dtype f32
+out_of_range "the data are too large for binary32" --residual 1e30 --dtype f32 --weight-decay 0.1
+usage "the residual 1e+308 is no finite binary32 number" --residual 1e308
+expect 0 train a.npz -o k.safetensors --epochs 2 --weight-decay 1e18 --dtype f32
+expect 0 train a.npz -o k.safetensors --epochs 2 --width 5000 # wide: d = 3
 xf generate gaussian -N 5 -d 4 -o c.npz -q
 expect 5 train c.npz -o k.safetensors --init exact.safetensors
 err_has "does not belong to the family: its dimension is 3, the family has 4"
