@@ -129,7 +129,8 @@ typedef struct xf_training {
     int64_t n_records;
     xf_train_record *records; /* [n_records] */
     int n_stages;
-    xf_stage_report *stages; /* [n_stages] */
+    xf_stage_report *stages;   /* [n_stages] */
+    xf_dataset_digest dataset; /* what it was trained on */
 } xf_training;
 
 XF_API void xf_training_init(xf_training *training);
