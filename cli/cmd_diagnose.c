@@ -217,12 +217,12 @@ static json_t *report_json(const task *t) {
                   d->comparable ? json_null() : cli_json_text(d->why), "norm2",
                   cli_json_real(d->norm2), "model_norm2", cli_json_real(d->own_norm2), "penalty",
                   t->log.decoupled ? "decoupled" : "weight_decay/2 * norm2");
-    json_t *rest = json_pack("{s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o}", "stages", stages, "slope_loss",
-                             slope_json(&d->loss), "slope_J", slope_json(&d->objective), "trend",
-                             trend_names[d->trend], "local_slope", cli_json_real(d->local_slope),
-                             "same_data", same_data_json(t), "figure_epochs",
-                             path_json(t->options->figure_epochs),
-                             "figure_scaling", path_json(t->options->figure_scaling));
+    json_t *rest =
+        json_pack("{s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o}", "stages", stages, "slope_loss",
+                  slope_json(&d->loss), "slope_J", slope_json(&d->objective), "trend",
+                  trend_names[d->trend], "local_slope", cli_json_real(d->local_slope), "same_data",
+                  same_data_json(t), "figure_epochs", path_json(t->options->figure_epochs),
+                  "figure_scaling", path_json(t->options->figure_scaling));
     return cli_json_join(yardstick, rest);
 }
 

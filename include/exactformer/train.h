@@ -139,9 +139,9 @@ XF_API void xf_training_clear(xf_training *training);
 /* Train a member of `family` on `data`, full batch. `out` need not be initialised and is left
  * cleared on failure. The same arguments give the same bits for every number of threads, and
  * resuming from a checkpoint gives those of the uninterrupted run.
- * Errors: XF_ERR_ARGUMENT, XF_ERR_DATA (a loss or J that is not finite, a weight decay whose gradient
- * overflows, a checkpoint of another run or of other data),
- * XF_ERR_IO (checkpoint), XF_ERR_MEMORY, XF_ERR_CANCELLED (the checkpoint has been written). */
+ * Errors: XF_ERR_ARGUMENT, XF_ERR_DATA (a loss or J that is not finite, a weight decay whose
+ * gradient overflows, a checkpoint of another run or of other data), XF_ERR_IO (checkpoint),
+ * XF_ERR_MEMORY, XF_ERR_CANCELLED (the checkpoint has been written). */
 XF_API xf_status xf_train(xf_training *out, const xf_family *family, const xf_dataset *data,
                           const xf_train_options *options, xf_error *error);
 

@@ -53,8 +53,7 @@ static xf_status fail_at_start(const xfi_run *run, double norm2, xf_error *error
 
 static xf_status fail_after_steps(const xfi_run *run, int64_t epoch, xf_error *error) {
     double decay = run->options->stages[run->stage].weight_decay;
-    int by_decay =
-        run->options->optimiser == XF_ADAMW && run->options->learning_rate * decay > 2.0;
+    int by_decay = run->options->optimiser == XF_ADAMW && run->options->learning_rate * decay > 2.0;
     return xfi_fail(error, XF_ERR_DATA, "the loss is not finite at epoch %lld of stage %lld; %s",
                     (long long)epoch, (long long)run->stage,
                     by_decay ? "the learning rate times the weight decay is above 2, so that the "
