@@ -46,8 +46,9 @@ static xf_status fail_at_start(const xfi_run *run, double norm2, xf_error *error
                         "for %s, in which the logits overflow; use a larger one",
                         tau, precision_of(run));
     return xfi_fail(error, XF_ERR_DATA,
-                    "the loss of start %lld is not finite before any step: its parameters or the "
-                    "data are too large for %s; start from smaller parameters, or scale the data",
+                    "the loss of start %lld is not finite before any step: layer by layer the "
+                    "tokens outgrow %s; start from smaller parameters, take fewer blocks, or "
+                    "scale the data",
                     (long long)run->start, precision_of(run));
 }
 

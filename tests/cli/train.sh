@@ -117,8 +117,8 @@ for dtype in f64 f32; do
     out_of_range "try a smaller weight decay" --weight-decay 1e200 --optimiser adamw --dtype $dtype
 done
 out_of_range "overflows in binary32 at epoch 1 of stage 0: the weight decay 1e+20 is too large" --weight-decay 1e20 --dtype f32
-out_of_range "the data are too large for binary32" --residual 1e15 --blocks 3 --dtype f32
-out_of_range "the data are too large for binary32" --residual 1e30 --dtype f32 --weight-decay 0.1
+out_of_range "the tokens outgrow binary32" --residual 1e15 --blocks 3 --dtype f32
+out_of_range "the tokens outgrow binary32" --residual 1e30 --dtype f32 --weight-decay 0.1
 usage "the residual 1e+308 is no finite binary32 number" --residual 1e308
 expect 0 train a.npz -o k.safetensors --epochs 2 --weight-decay 1e18 --dtype f32
 expect 0 train a.npz -o k.safetensors --epochs 2 --width 5000 # wide: d = 3

@@ -504,7 +504,7 @@ static void states_out_of_range_are_blamed(void **state) {
         assert_stops(
             (xf_train_options){
                 .optimiser = optimiser, .stages = &fine, .residual = 1e30, .dtype = XF_F32},
-            1.0, "or the data are too large for binary32");
+            1.0, "the tokens outgrow binary32");
     }
     assert_stops((xf_train_options){.stages = &big, .dtype = XF_F32}, 1.0, "overflows in binary32");
     assert_stops((xf_train_options){.stages = &big, .optimiser = XF_ADAMW}, 1.0,
