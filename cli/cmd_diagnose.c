@@ -53,6 +53,33 @@ static int verify(task *t) {
     return status == XF_OK ? 0 : cli_fail(t->options, t->options->exact_model, &error);
 }
 
+static int says_its_data(const task *t) {
+    return t->log.dataset.values_sha256[0] != '\0';
+}
+
+static int check_data(const task *t) {
+    const char *logged = t->log.dataset.values_sha256;
+    xf_dataset_digest given;
+    xf_error error = {.status = XF_ERR_DATA, .sequence = -1, .token = -1};
+    xf_digest_dataset(&given, &t->data);
+    if (!says_its_data(t) || strcmp(logged, given.values_sha256) == 0)
+        return 0;
+    snprintf(error.message, sizeof error.message,
+             "not the data of this run: the SHA-256 of their values begins with %.12s, the log "
+             "has %.12s",
+             given.values_sha256, logged);
+    return cli_fail(t->options, t->options->data, &error);
+}
+
+/* As the training read them: the model, or else the log, tells the position coordinate. */
+static int load_data(task *t) {
+    const xf_model shape = {.positions = t->log.dataset.positions};
+    const cli_options *o = t->options;
+    int status =
+        cli_load_data(&t->data, o, o->data, o->exact_model != NULL ? &t->exact : &shape, 0);
+    return status == 0 ? check_data(t) : status;
+}
+
 static int load(task *t) {
     const cli_options *o = t->options;
     xf_error error;
@@ -61,7 +88,7 @@ static int load(task *t) {
     int status = o->exact_model != NULL ? cli_load_model(&t->exact, o, o->exact_model) : 0;
     if (status != 0 || o->data == NULL)
         return status;
-    status = cli_load_data(&t->data, o, o->data, o->exact_model != NULL ? &t->exact : NULL, 0);
+    status = load_data(t);
     if (status != 0)
         return status;
     return o->exact_model != NULL ? verify(t) : build(t);
@@ -79,6 +106,10 @@ static void print_yardstick(const task *t) {
     cli_line(o, "objective", "%s",
              t->log.decoupled ? "none: decoupled weight decay"
                               : "J = loss + (weight decay / 2) norm squared");
+    if (o->data != NULL)
+        cli_line(o, "data", "%s",
+                 says_its_data(t) ? "those of the run"
+                                  : "not compared: the log does not say on which it was trained");
     if (!d->comparable) {
         cli_line(o, "exact model", "not comparable: %s", d->why);
         return;
@@ -171,6 +202,11 @@ static json_t *path_json(const char *path) {
     return path != NULL ? cli_json_text(path) : json_null();
 }
 
+/* null: not compared */
+static json_t *same_data_json(const task *t) {
+    return t->options->data != NULL && says_its_data(t) ? json_true() : json_null();
+}
+
 static json_t *report_json(const task *t) {
     const xf_diagnosis *d = &t->diagnosis;
     json_t *stages = json_array();
@@ -181,11 +217,12 @@ static json_t *report_json(const task *t) {
                   d->comparable ? json_null() : cli_json_text(d->why), "norm2",
                   cli_json_real(d->norm2), "model_norm2", cli_json_real(d->own_norm2), "penalty",
                   t->log.decoupled ? "decoupled" : "weight_decay/2 * norm2");
-    json_t *rest = json_pack("{s:o,s:o,s:o,s:s,s:o,s:o,s:o}", "stages", stages, "slope_loss",
-                             slope_json(&d->loss), "slope_J", slope_json(&d->objective), "trend",
-                             trend_names[d->trend], "local_slope", cli_json_real(d->local_slope),
-                             "figure_epochs", path_json(t->options->figure_epochs),
-                             "figure_scaling", path_json(t->options->figure_scaling));
+    json_t *rest =
+        json_pack("{s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o}", "stages", stages, "slope_loss",
+                  slope_json(&d->loss), "slope_J", slope_json(&d->objective), "trend",
+                  trend_names[d->trend], "local_slope", cli_json_real(d->local_slope), "same_data",
+                  same_data_json(t), "figure_epochs", path_json(t->options->figure_epochs),
+                  "figure_scaling", path_json(t->options->figure_scaling));
     return cli_json_join(yardstick, rest);
 }
 

@@ -84,6 +84,18 @@ XF_API xf_status xf_dataset_from_arrays(xf_dataset *out, int64_t n_sequences, in
  * error here (load and from_arrays drop them). Cost O(T d log n). */
 XF_API xf_status xf_dataset_check(const xf_dataset *data, xf_error *error);
 
+/* The numbers of a data set. */
+typedef struct xf_dataset_digest {
+    char values_sha256[65]; /* hexadecimal, empty if not known */
+    int64_t n_sequences, n_tokens, n_targets;
+    int positions; /* as in xf_dataset */
+} xf_dataset_digest;
+
+/* SHA-256 of the data as they are in memory, so that the container they came from does not matter,
+ * nor the order of bytes of the machine: d, N, T, M, x_offsets, x and, where present, y_offsets, y
+ * one behind the other as little-endian int64 and binary64. Not the digest of any file. */
+XF_API void xf_digest_dataset(xf_dataset_digest *out, const xf_dataset *data);
+
 #ifdef __cplusplus
 }
 #endif

@@ -35,7 +35,8 @@ typedef struct xf_training_log {
     int64_t n_records;
     xf_train_record *records; /* [n_records] */
     int n_stages;
-    xf_log_stage *stages; /* [n_stages] */
+    xf_log_stage *stages;      /* [n_stages] */
+    xf_dataset_digest dataset; /* of the training; without digest if the log does not say */
 } xf_training_log;
 
 XF_API void xf_training_log_init(xf_training_log *log);

@@ -89,7 +89,7 @@ typedef struct xf_train_options {
     int n_stages;
     int cold;              /* nonzero: every stage starts anew, not where the one before ended */
     const double *initial; /* theta [P] of start 0; NULL: random as the other starts are */
-    double residual;       /* rho, eta and alpha of random starts */
+    double residual;       /* rho, eta and alpha of random starts, rounded to binary32 */
     uint64_t seed;
     int64_t starts; /* 0: 1. So many starts in every stage, the best J is kept */
     xf_dtype dtype;
@@ -129,7 +129,8 @@ typedef struct xf_training {
     int64_t n_records;
     xf_train_record *records; /* [n_records] */
     int n_stages;
-    xf_stage_report *stages; /* [n_stages] */
+    xf_stage_report *stages;   /* [n_stages] */
+    xf_dataset_digest dataset; /* what it was trained on */
 } xf_training;
 
 XF_API void xf_training_init(xf_training *training);
@@ -138,8 +139,9 @@ XF_API void xf_training_clear(xf_training *training);
 /* Train a member of `family` on `data`, full batch. `out` need not be initialised and is left
  * cleared on failure. The same arguments give the same bits for every number of threads, and
  * resuming from a checkpoint gives those of the uninterrupted run.
- * Errors: XF_ERR_ARGUMENT, XF_ERR_DATA (a loss that is not finite, a checkpoint of another run),
- * XF_ERR_IO (checkpoint), XF_ERR_MEMORY, XF_ERR_CANCELLED (the checkpoint has been written). */
+ * Errors: XF_ERR_ARGUMENT, XF_ERR_DATA (a loss or J that is not finite, a weight decay whose
+ * gradient overflows, a checkpoint of another run or of other data), XF_ERR_IO (checkpoint),
+ * XF_ERR_MEMORY, XF_ERR_CANCELLED (the checkpoint has been written). */
 XF_API xf_status xf_train(xf_training *out, const xf_family *family, const xf_dataset *data,
                           const xf_train_options *options, xf_error *error);
 

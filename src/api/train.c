@@ -64,7 +64,11 @@ static xf_status check_options(const xf_train_options *o, xf_error *error) {
     XFI_TRY(check_stages(o, error));
     if (!(o->learning_rate >= 0.0 && isfinite(o->learning_rate)))
         return xfi_fail(error, XF_ERR_ARGUMENT, "the learning rate is not in [0, inf)");
-    if (o->starts < 0 || o->log_every < 0 || !isfinite(o->residual))
+    if (!isfinite((float)o->residual))
+        return xfi_fail(error, XF_ERR_ARGUMENT,
+                        "the residual %g is no finite binary32 number, as random parameters are",
+                        o->residual);
+    if (o->starts < 0 || o->log_every < 0)
         return xfi_fail(error, XF_ERR_ARGUMENT, "an option of the training is out of range");
     if (o->resume && o->checkpoint == NULL)
         return xfi_fail(error, XF_ERR_ARGUMENT, "there is no checkpoint to resume from");
@@ -98,13 +102,14 @@ static xf_status loop(xfi_run *run, const char *identity, xf_error *error) {
 }
 
 /* Hand the results over; `kept` holds the best start of the last stage. */
-static void deliver(xf_training *out, xfi_run *run) {
+static void deliver(xf_training *out, xfi_run *run, const xf_dataset_digest *dataset) {
     *out = (xf_training){.n_parameters = run->n_parameters,
                          .theta = run->kept,
                          .n_records = run->n_records,
                          .records = run->records,
                          .n_stages = run->options->n_stages,
-                         .stages = run->stages};
+                         .stages = run->stages,
+                         .dataset = *dataset};
     run->kept = NULL;
     run->records = NULL;
     run->stages = NULL;
@@ -114,15 +119,17 @@ static xf_status train(xf_training *out, xfi_objective *objective, const xf_data
                        const xf_train_options *options, xf_error *error) {
     xfi_run run;
     xfi_text identity = {0};
+    xf_dataset_digest dataset;
     XFI_TRY(xfi_run_new(&run, objective, options, error));
-    xfi_training_identity(&identity, &run, data);
+    xf_digest_dataset(&dataset, data);
+    xfi_training_identity(&identity, &run, &dataset);
     xf_status status = identity.failed ? xfi_fail_memory(error) : XF_OK;
     if (status == XF_OK && options->resume)
         status = xfi_checkpoint_load(&run, identity.bytes, error);
     if (status == XF_OK)
         status = loop(&run, identity.bytes, error);
     if (status == XF_OK)
-        deliver(out, &run);
+        deliver(out, &run, &dataset);
     xfi_text_clear(&identity);
     xfi_run_clear(&run);
     return status;

@@ -50,15 +50,7 @@ static void add_family(xfi_text *text, const xf_family *f) {
     add_real(text, "tau", f->tau);
 }
 
-static uint64_t digest_data(const xf_dataset *data) {
-    size_t row = (size_t)data->d * sizeof(double), offsets = (size_t)(data->n_sequences + 1) * 8;
-    uint64_t hash = digest(0xcbf29ce484222325u, data->x, row * (size_t)data->n_tokens);
-    hash = digest(hash, data->x_offsets, offsets);
-    hash = digest(hash, data->y, row * (size_t)data->n_targets);
-    return digest(hash, data->y_offsets, offsets);
-}
-
-void xfi_training_identity(xfi_text *text, const xfi_run *run, const xf_dataset *data) {
+void xfi_training_identity(xfi_text *text, const xfi_run *run, const xf_dataset_digest *dataset) {
     const xf_train_options *o = run->options;
     add_family(text, &run->objective->net.family);
     xfi_text_add(text, ",\"dtype\":%d,\"optimiser\":%d,\"schedule\":%d,\"cold\":%d,\"seed\":%llu",
@@ -69,7 +61,7 @@ void xfi_training_identity(xfi_text *text, const xfi_run *run, const xf_dataset 
     add_real(text, "learning_rate", o->learning_rate);
     add_real(text, "residual", o->residual);
     add_stages(text, o);
-    add_digest(text, "data", digest_data(data));
+    xfi_text_add(text, ",\"dataset\":\"%s\"", dataset->values_sha256);
     if (o->initial != NULL)
         add_digest(text, "initial",
                    digest(0, o->initial, (size_t)run->n_parameters * sizeof(double)));
@@ -252,23 +244,33 @@ static xf_status read_run(xfi_run *run, xfi_array_file *file, xf_error *error) {
     return status;
 }
 
-/* Compare the objects and name the first key that differs. */
-static xf_status check_identity(const char *stored, const char *wanted, xf_error *error) {
-    if (stored == NULL)
-        return xfi_fail(error, XF_ERR_DATA, "this is no checkpoint of a training");
-    if (strcmp(stored, wanted) == 0)
-        return XF_OK;
-    json_t *theirs = json_loads(stored, 0, NULL), *ours = json_loads(wanted, 0, NULL);
+/* The data first, then the first key that differs. */
+static xf_status name_difference(const json_t *theirs, json_t *ours, xf_error *error) {
     const char *key = NULL, *found = "something";
     json_t *value = NULL;
+    if (!json_equal(json_object_get(theirs, "dataset"), json_object_get(ours, "dataset")))
+        return xfi_fail(error, XF_ERR_DATA,
+                        json_object_get(theirs, "dataset") != NULL
+                            ? "the checkpoint is of a training on other data"
+                            : "the checkpoint does not say on which data it was trained: start "
+                              "anew");
     json_object_foreach(ours, key, value) {
         if (!json_equal(value, json_object_get(theirs, key))) {
             found = key;
             break;
         }
     }
-    xf_status status =
-        xfi_fail(error, XF_ERR_DATA, "the checkpoint is of another training: '%s' differs", found);
+    return xfi_fail(error, XF_ERR_DATA, "the checkpoint is of another training: '%s' differs",
+                    found);
+}
+
+static xf_status check_identity(const char *stored, const char *wanted, xf_error *error) {
+    if (stored == NULL)
+        return xfi_fail(error, XF_ERR_DATA, "this is no checkpoint of a training");
+    if (strcmp(stored, wanted) == 0)
+        return XF_OK;
+    json_t *theirs = json_loads(stored, 0, NULL), *ours = json_loads(wanted, 0, NULL);
+    xf_status status = name_difference(theirs, ours, error);
     json_decref(theirs);
     json_decref(ours);
     return status;

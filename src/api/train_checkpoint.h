@@ -8,7 +8,7 @@
 
 /* Append the JSON object that tells trainings apart: the family, the options that matter to the
  * bits, and digests of the data and of the initial parameters. */
-void xfi_training_identity(xfi_text *text, const xfi_run *run, const xf_dataset *data);
+void xfi_training_identity(xfi_text *text, const xfi_run *run, const xf_dataset_digest *dataset);
 
 /* Errors: XF_ERR_IO, XF_ERR_MEMORY; an existing file stays as it was. */
 xf_status xfi_checkpoint_save(const xfi_run *run, const char *identity, xf_error *error);

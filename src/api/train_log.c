@@ -57,12 +57,24 @@ static void add_stages(xfi_text *text, const xf_training *t, const xf_train_opti
     xfi_text_add(text, "]");
 }
 
+/* What the training was made on, if `training` says. */
+static void add_dataset(xfi_text *text, const xf_dataset_digest *dataset) {
+    if (dataset->values_sha256[0] == '\0')
+        return;
+    xfi_text_add(text,
+                 ",\"dataset\":{\"values_sha256\":\"%s\",\"sequences\":%lld,\"tokens\":%lld,"
+                 "\"targets\":%lld,\"positions\":%d}",
+                 dataset->values_sha256, (long long)dataset->n_sequences,
+                 (long long)dataset->n_tokens, (long long)dataset->n_targets, dataset->positions);
+}
+
 /* The description without its closing brace. */
 static void add_description(xfi_text *text, const xf_training *t, const xf_family *family,
                             const xf_train_options *o) {
     xfi_text_add(text, "{\"format\":\"exactformer-training\",\"version\":1,");
     add_family(text, family);
     add_options(text, o);
+    add_dataset(text, &t->dataset);
     add_stages(text, t, o);
 }
 

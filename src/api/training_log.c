@@ -104,6 +104,29 @@ static xf_status read_family(xf_family *out, const json_t *head, xf_error *error
     return status == XF_ERR_ARGUMENT ? XF_ERR_DATA : status;
 }
 
+static int is_digest(const char *text) {
+    return text != NULL && strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}
+
+/* Logs need not say on what data they are. */
+static xf_status read_dataset(xf_dataset_digest *out, const json_t *head, xf_error *error) {
+    const json_t *dataset = json_object_get(head, "dataset");
+    int64_t positions = -1;
+    *out = (xf_dataset_digest){.positions = -1};
+    if (dataset == NULL)
+        return XF_OK;
+    const char *digest = json_string_value(json_object_get(dataset, "values_sha256"));
+    get_integer(&out->n_sequences, dataset, "sequences");
+    get_integer(&out->n_tokens, dataset, "tokens");
+    get_integer(&out->n_targets, dataset, "targets");
+    get_integer(&positions, dataset, "positions");
+    if (!is_digest(digest) || positions < -1 || positions > 52)
+        return missing("\"dataset\" with values_sha256, 64 hexadecimal digits", error);
+    memcpy(out->values_sha256, digest, sizeof out->values_sha256);
+    out->positions = (int)positions;
+    return XF_OK;
+}
+
 static xf_status read_description(reader *r, xf_error *error) {
     static const char *const dtypes[] = {"f64", "f32", NULL};
     static const char *const penalties[] = {"weight_decay/2 * norm2", "decoupled", NULL};
@@ -115,6 +138,7 @@ static xf_status read_description(reader *r, xf_error *error) {
         (!get_integer(&version, head, "version") || version != 1))
         return missing("\"version\": this program reads 1", error);
     XFI_TRY(read_family(&r->out->family, head, error));
+    XFI_TRY(read_dataset(&r->out->dataset, head, error));
     int dtype = get_choice(head, "dtype", dtypes, 0);
     int penalty = get_choice(head, "penalty", penalties, 0);
     if (dtype < 0)

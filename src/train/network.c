@@ -56,6 +56,6 @@ int64_t xfi_tape_size(const xfi_network *net, int64_t s) {
     const xfi_sizes *size = &net->size;
     int64_t L = size->n_blocks, d = size->d, w = size->w, F = size->n_features;
     int64_t kept = (2 * L + 1) * d + L * (w + 2 * F + d + 2);
-    int64_t scratch = 2 * XFI_TRAIN_LANES + 6 + 2 * d + (4 * d + w + 2 * F) + F;
+    int64_t scratch = 2 * XFI_TRAIN_LANES + 6 + 2 * d + (4 * d + 2 * w + 2 * F) + F;
     return (kept + scratch) * s;
 }

@@ -13,7 +13,7 @@ typedef struct XFI_NAME(tape) {
     REAL *tile;    /* [2][LANES][s] */
     REAL *line;    /* [6][s] */
     REAL *g, *dx;  /* [d][s] */
-    REAL *listed;  /* [4 d + w + 2 F][s] */
+    REAL *listed;  /* [4 d + 2 w + 2 F][s], what a reverse layer gathers */
     REAL *dkey;    /* [F][s] */
     int64_t *list; /* [s] */
 } XFI_NAME(tape);
@@ -42,7 +42,7 @@ static XFI_NAME(tape)
     t.line = XFI_NAME(carve)(&memory, 6 * s);
     t.g = XFI_NAME(carve)(&memory, d * s);
     t.dx = XFI_NAME(carve)(&memory, d * s);
-    t.listed = XFI_NAME(carve)(&memory, (4 * d + w + 2 * F) * s);
+    t.listed = XFI_NAME(carve)(&memory, (4 * d + 2 * w + 2 * F) * s);
     t.dkey = XFI_NAME(carve)(&memory, F * s);
     return t;
 }

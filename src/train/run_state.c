@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "train/adam.h"
 #include "train/lbfgs_round.h"
+#include "train/out_of_range.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -148,11 +149,7 @@ static xf_status look(xfi_run *run, double *gradient, int64_t epoch, double rate
                       xf_error *error) {
     double loss = xfi_objective_loss(run->objective, run->theta, gradient);
     double norm2 = xfi_norm_squared(run->theta, run->n_parameters);
-    if (!isfinite(loss) || !isfinite(norm2))
-        return xfi_fail(
-            error, XF_ERR_DATA,
-            "the loss is not finite at epoch %lld of stage %lld; try a smaller learning rate",
-            (long long)epoch, (long long)run->stage);
+    XFI_TRY(xfi_check_in_range(run, loss, norm2, epoch, error));
     return note(run, epoch, loss, norm2, rate, always) ? XF_OK : xfi_fail_memory(error);
 }
 

@@ -34,7 +34,7 @@ static inline int xfi_run_is_done(const xfi_run *run) {
 /* Share of the epochs that is done. */
 double xfi_run_share(const xfi_run *run);
 
-/* One epoch of Adam or one round of L-BFGS. Errors: XF_ERR_DATA (the loss is not finite),
+/* One epoch of Adam or one round of L-BFGS. Errors: XF_ERR_DATA (the loss or J is not finite),
  * XF_ERR_MEMORY, XF_ERR_CANCELLED by the progress function; the run can be saved after all of them.
  */
 xf_status xfi_run_advance(xfi_run *run, xf_error *error);

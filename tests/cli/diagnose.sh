@@ -112,6 +112,32 @@ expect 0 diagnose a.csv --data data.npz --model exact.safetensors --json
 expect 1 diagnose a.csv --data other.npz --model exact.safetensors
 err_is_one_line; err_has "exact on 0 of 3 sequences"
 
+# Logs that say on which data they are hold others back; older ones say nothing.
+expect 0 diagnose a.csv --data data.npz
+out_has "not compared: the log does not say"
+xf train data.npz -o m.safetensors --epochs 3 --weight-decay 0.1 --log own.csv --quiet
+xf train data.npz -o m.safetensors --epochs 3 --weight-decay 0.1 --log own.json --quiet
+for log in own.csv own.json; do
+    expect 0 diagnose $log --data data.npz
+    out_has "those of the run"
+    expect 0 diagnose $log --data data.npz --model exact.safetensors --json
+    json 'o["same_data"] is True'
+    expect 0 diagnose $log --model exact.safetensors --json
+    json 'o["same_data"] is None'
+    for model in "" "--model exact.safetensors"; do
+        expect 3 diagnose $log --data other.npz $model --figure-epochs x.svg
+        silent_out; err_is_one_line; err_has "other.npz: not the data of this run"
+        [ ! -e x.svg ] || complain "a figure of other data"
+    done
+done
+sed '1s/,"dataset":{[^}]*}//' own.csv >old.csv
+[ "$(head -1 old.csv | grep -c values_sha256)" = 0 ] || complain "the digest is still there"
+expect 0 diagnose old.csv --data data.npz --json
+json 'o["same_data"] is None'
+xf train data.npz -o m.safetensors --positions append --epochs 3 --weight-decay 0.1 --log own.csv --quiet
+expect 0 diagnose own.csv --data data.npz --json # with the coordinate appended as the log says
+json 'o["same_data"] is True'
+
 # binary32 logs must exceed by more.
 log h.csv 'stages=[(0.1, [(0.05, 0.0001)])]';               diagnosed h.csv
 json 'o["stages"][0]["verdict"] == "not a global minimum"'
@@ -157,6 +183,9 @@ edit '1s/"blocks": [0-9]*/"blocks": 1e3/';               bad '"family"'
 edit '1s/"blocks": [0-9]*/"blocks": 999999999999999/';   bad "bad.csv"
 edit '1s/"version": 1/"version": 2/';   bad '"version"'
 edit '1s/"version": 1/"penalty": "l1"/'; bad '"penalty"'
+edit '1s/"version": 1/"dataset": {}/';  bad '"dataset"'
+edit '1s/"version": 1/"dataset": 7/';   bad '"dataset"'
+edit '1s/"version": 1/"dataset": {"values_sha256": "0AF"}/'; bad '"dataset"'
 edit '1s/}}$/}, "stages": [{"weight_decay": 0.1, "J": 1}]}/'; bad "the log is cut short"
 edit '1s/}}$/}, "stages": []}/';        bad "the log is cut short"
 head -c 300 /dev/urandom >bad.csv;      expect 3 diagnose bad.csv; err_is_one_line

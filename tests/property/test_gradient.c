@@ -34,7 +34,7 @@ typedef struct subject {
 static void draw_family(xf_family *f, xfi_rng *rng) {
     *f = (xf_family){.n_blocks = 1 + xfi_rng_below(rng, 3),
                      .d = 1 + xfi_rng_below(rng, 20),
-                     .width = 1 + xfi_rng_below(rng, 6),
+                     .width = 1 + xfi_rng_below(rng, xfi_rng_below(rng, 4) ? 6 : 60),
                      .rank = xfi_rng_below(rng, 4),
                      .scalar = (int)xfi_rng_below(rng, 2),
                      .value = (xf_value_form)xfi_rng_below(rng, 2),

@@ -471,6 +471,95 @@ static void wrong_arguments_are_refused(void **state) {
     xf_dataset_clear(&data);
 }
 
+static void assert_stops(xf_train_options how, double tau, const char *why) {
+    xf_dataset data;
+    xf_family family;
+    xf_training t;
+    xf_error error = {0};
+    small_problem(&data, &family);
+    family.tau = tau;
+    how.n_stages = 1;
+    assert_int_equal(xf_train(&t, &family, &data, &how, &error), XF_ERR_DATA);
+    if (strstr(error.message, why) == NULL)
+        fail_msg("'%s' does not say '%s'", error.message, why);
+    assert_true(t.theta == NULL && t.records == NULL);
+    xf_dataset_clear(&data);
+}
+
+/* What is not finite ends the run, and the error names the cause. */
+static void states_out_of_range_are_blamed(void **state) {
+    (void)state;
+    static double huge[256];
+    const xf_stage fine = {0.1, 5}, heavy = {1e308, 5}, big = {1e20, 5};
+    for (int i = 0; i < 256; i++)
+        huge[i] = 1e200;
+    for (int kind = XF_ADAM; kind <= XF_LBFGS; kind++) {
+        xf_optimiser optimiser = (xf_optimiser)kind;
+        assert_stops((xf_train_options){.optimiser = optimiser, .stages = &heavy}, 1.0,
+                     "the weight decay 1e+308 is too large");
+        assert_stops((xf_train_options){.optimiser = optimiser, .stages = &fine}, 1e-320,
+                     "the temperature 9.99989e-321 is too small");
+        assert_stops((xf_train_options){.optimiser = optimiser, .stages = &fine, .initial = huge},
+                     1.0, "their squared norm is not finite");
+        assert_stops(
+            (xf_train_options){
+                .optimiser = optimiser, .stages = &fine, .residual = 1e30, .dtype = XF_F32},
+            1.0, "the tokens outgrow binary32");
+    }
+    assert_stops((xf_train_options){.stages = &big, .dtype = XF_F32}, 1.0, "overflows in binary32");
+    assert_stops((xf_train_options){.stages = &big, .optimiser = XF_ADAMW}, 1.0,
+                 "try a smaller weight decay");
+}
+
+/* --- fingerprints ------------------------------------------------------------------------- */
+
+static void digest_of(char *out, const xf_dataset *data) {
+    xf_dataset_digest digest;
+    xf_digest_dataset(&digest, data);
+    assert_int_equal(strlen(digest.values_sha256), 64);
+    assert_true(digest.n_sequences == data->n_sequences && digest.n_tokens == data->n_tokens &&
+                digest.n_targets == data->n_targets && digest.positions == data->positions);
+    memcpy(out, digest.values_sha256, sizeof digest.values_sha256);
+}
+
+/* Every number counts, and where one sequence ends. The first digest is from Python's hashlib. */
+static void digests_tell_data_apart(void **state) {
+    (void)state;
+    double x[] = {1.0, -2.5, 0.1}, y[] = {3.0, 4.0};
+    int64_t x_offsets[] = {0, 2, 3}, y_offsets[] = {0, 1, 2};
+    xf_dataset data = {.n_sequences = 2,
+                       .d = 1,
+                       .n_tokens = 3,
+                       .n_targets = 2,
+                       .positions = -1,
+                       .x = x,
+                       .x_offsets = x_offsets,
+                       .y = y,
+                       .y_offsets = y_offsets};
+    char first[65], other[65];
+    digest_of(first, &data);
+    assert_string_equal(first, "bc136315ae8288a6145ff2cfb83ae146d6e9ad2b4821395175d076cd2b16c4ae");
+    x[2] = nextafter(x[2], 1.0);
+    digest_of(other, &data);
+    assert_string_not_equal(first, other);
+    x[2] = 0.1;
+    x_offsets[1] = 1;
+    digest_of(other, &data);
+    assert_string_not_equal(first, other);
+    x_offsets[1] = 2;
+    y[0] = 4.0;
+    digest_of(other, &data);
+    assert_string_not_equal(first, other);
+    y[0] = 3.0;
+    digest_of(other, &data);
+    assert_string_equal(first, other);
+    data.y = NULL;
+    data.y_offsets = NULL;
+    data.n_targets = 0;
+    digest_of(other, &data);
+    assert_string_not_equal(first, other);
+}
+
 /* Every allocation fails once. */
 static void memory_may_run_out(void **state) {
     (void)state;
@@ -510,6 +599,8 @@ int main(void) {
         cmocka_unit_test(records_are_true),
         FILE_TEST(logs_are_read_back),
         cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(states_out_of_range_are_blamed),
+        cmocka_unit_test(digests_tell_data_apart),
         FILE_TEST(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, make_temp_directory, remove_temp_directory);
