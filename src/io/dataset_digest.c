@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "io/sha256_text.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { NUMBERS = 1024 };
@@ -26,6 +27,17 @@ static void add_reals(struct sha256_ctx *context, const double *values, int64_t 
     }
 }
 
+static double largest_norm(const double *y, int64_t n, int64_t d) {
+    double largest = 0.0;
+    for (int64_t k = 0; k < n; k++) {
+        double sum = 0.0;
+        for (int64_t c = 0; c < d; c++)
+            sum += y[k * d + c] * y[k * d + c];
+        largest = fmax(largest, sqrt(sum));
+    }
+    return isfinite(largest) ? largest : 0.0;
+}
+
 void xf_digest_dataset(xf_dataset_digest *out, const xf_dataset *data) {
     const int64_t sizes[] = {data->d, data->n_sequences, data->n_tokens, data->n_targets};
     struct sha256_ctx context;
@@ -40,6 +52,7 @@ void xf_digest_dataset(xf_dataset_digest *out, const xf_dataset *data) {
     if (data->y != NULL) {
         add_integers(&context, data->y_offsets, data->n_sequences + 1);
         add_reals(&context, data->y, data->n_targets * data->d);
+        out->largest_target = largest_norm(data->y, data->n_targets, data->d);
     }
     xfi_sha256_text(out->values_sha256, &context);
 }
