@@ -4,6 +4,19 @@ xf build data.npz -o exact.safetensors --optimise norm -q
 blocks=$("$EXACTFORMER" inspect exact.safetensors --json | python3 -c 'import json; print(json.load(open(0))["blocks"])')
 family="--blocks $blocks --order ff-sa --value low-rank --epochs 3 --weight-decay 0.1"
 
+# The columns of the phases stand below each other, whatever their names.
+python3 - <<'PYTHON'
+import struct
+raw = open("exact.safetensors", "rb").read()
+start = 8 + struct.unpack("<Q", raw[:8])[0]
+head = raw[8:start].replace(b"quantise", b"quantise-split")
+head += b" " * (-len(head) % 8)
+open("split.safetensors", "wb").write(struct.pack("<Q", len(head)) + head + raw[start:])
+PYTHON
+expect 0 inspect split.safetensors
+out_has "phases        pooling        blocks 0 to 0"
+out_has "              quantise-split blocks 1 to "
+
 # The example of the manual page: its family contains the model, the one of a plain `train` does not.
 xf train data.npz $family --log run.csv -o trained.safetensors -q
 expect 0 diagnose run.csv --model exact.safetensors --data data.npz
@@ -22,7 +35,12 @@ xf train data.npz --causal --epochs 3 --weight-decay 0.1 --log causal.csv -o cau
 xf train data.npz --epochs 3 --weight-decay 0.1 --log plain.csv -o trained.safetensors -q
 expect 0 diagnose plain.csv --model causal.safetensors
 out_has "the model is causal, the family is not"
-xf build data.npz --construction resnet -o resnet.safetensors -q
+expect 0 build data.npz --construction resnet -o resnet.safetensors
+! grep -q "published bound" out || complain "a ResNet beside a bound that is not for it"
+for command in "inspect resnet.safetensors" "verify resnet.safetensors data.npz"; do
+    expect 0 $command
+    grep -qE '^blocks +[0-9]+$' out || complain "blocks of a ResNet"
+done
 blocks=$("$EXACTFORMER" inspect resnet.safetensors --json | python3 -c 'import json; print(json.load(open(0))["blocks"])')
 for mask in "" --causal; do
     xf train data.npz --blocks $blocks --value low-rank --tau 0.25 $mask --residual 0 --epochs 2 --weight-decay 1e-3 \
