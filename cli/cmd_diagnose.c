@@ -151,7 +151,9 @@ static void print_crossings(const cli_options *o, const xf_stage_diagnosis *s) {
 /* By how much a value exceeds another one, for a reader. */
 static void print_excess(char out[48], double value, double other) {
     out[0] = '\0';
-    if (other > 0.0)
+    if (value >= 2.0 * other && other > 0.0)
+        snprintf(out, 48, ", %.3g times as large", value / other);
+    else if (other > 0.0)
         snprintf(out, 48, ", by %.2g %% of it", 100.0 * (value / other - 1.0));
 }
 
