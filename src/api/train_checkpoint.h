@@ -1,6 +1,6 @@
 /* A training under way as a file: .safetensors with the arrays of the run, and under the metadata
- * keys "training" a JSON object that says which training it is and "values_sha256" the digest of its
- * numbers. */
+ * keys "training" a JSON object that says which training it is and "values_sha256" the digest of
+ * its numbers. */
 #ifndef XFI_API_TRAIN_CHECKPOINT_H
 #define XFI_API_TRAIN_CHECKPOINT_H
 
