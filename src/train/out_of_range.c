@@ -72,7 +72,8 @@ xf_status xfi_check_in_range(const xfi_run *run, double loss, double norm2, int6
         return XF_OK;
     return xfi_fail(error, XF_ERR_DATA,
                     "the penalty or its gradient overflows in %s at epoch %lld of stage %lld: the "
-                    "weight decay %g is too large",
+                    "weight decay %g%s is too large",
                     uses_adam(run) ? precision_of(run) : "binary64", (long long)epoch,
-                    (long long)run->stage, run->options->stages[run->stage].weight_decay);
+                    (long long)run->stage, run->options->stages[run->stage].weight_decay,
+                    run->epoch > 0 ? ", or the learning rate," : "");
 }

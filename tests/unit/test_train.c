@@ -519,7 +519,7 @@ static void digest_of(char *out, const xf_dataset *data) {
     assert_int_equal(strlen(digest.values_sha256), 64);
     assert_true(digest.n_sequences == data->n_sequences && digest.n_tokens == data->n_tokens &&
                 digest.n_targets == data->n_targets && digest.positions == data->positions);
-    strcpy(out, digest.values_sha256);
+    memcpy(out, digest.values_sha256, sizeof digest.values_sha256);
 }
 
 /* Every number counts, and where one sequence ends. The first digest is from Python's hashlib. */
