@@ -31,7 +31,7 @@ void xfi_digits_see(xfi_digits *digits, double value) {
         n += isdigit((unsigned char)*c) != 0;
         significant = *c >= '1' && *c <= '9' ? n : significant;
     }
-    int decimals = significant - 1 - atoi(exponent + 1);
+    int decimals = significant - 1 - (int)strtol(exponent + 1, NULL, 10);
     if (significant > digits->significant)
         digits->significant = significant;
     if (decimals > digits->decimals)
