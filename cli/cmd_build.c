@@ -28,8 +28,7 @@ static void print_report(const cli_options *options, const xf_model *model,
                  (long long)report->extra_blocks);
     cli_line(options, "model", "%s, %s, width %lld", cli_attention_names[model->attention],
              cli_dtype_names[model->dtype], (long long)model->width);
-    cli_line(options, "blocks", "%lld, published bound %lld", (long long)model->n_blocks,
-             (long long)report->bound);
+    cli_blocks_line(options, model, report->bound);
     cli_margin_line(options, report->margin, report->margin_sequence);
     if (strcmp(report->front, "leaders") == 0)
         cli_line(options, "separations", "%lld", (long long)report->n_separations);

@@ -1,6 +1,7 @@
 /* exactformer diagnose: is a training certainly not at a global minimum? */
 #include "commands.h"
 #include "diagnose_figures.h"
+#include "family_line.h"
 #include "files.h"
 #include "output.h"
 #include "progress.h"
@@ -8,9 +9,14 @@
 #include <math.h>
 #include <string.h>
 
-static const cli_option_id option_ids[] = {CLI_EXACT_MODEL,    CLI_DATA,    CLI_FIGURE_EPOCHS,
-                                           CLI_FIGURE_SCALING, CLI_THREADS, CLI_JSON,
-                                           CLI_QUIET,          CLI_HELP,    CLI_NONE};
+static const cli_option_id option_ids[] = {
+    CLI_EXACT_MODEL,   CLI_DATA,           CLI_APPEND_POSITIONS,
+    CLI_FIGURE_EPOCHS, CLI_FIGURE_SCALING, CLI_THREADS,
+    CLI_JSON,          CLI_QUIET,          CLI_HELP,
+    CLI_NONE};
+
+/* Relative; verdicts by less are told as such. */
+static const double NARROW = 1e-3;
 
 static const char *const verdict_names[] = {"undecided", "not a global minimum", "not comparable"};
 static const char *const trend_names[] = {"unknown", "levelling off", "growing", "falling"};
@@ -57,17 +63,20 @@ static int says_its_data(const task *t) {
     return t->log.dataset.values_sha256[0] != '\0';
 }
 
-static int check_data(const task *t) {
-    const char *logged = t->log.dataset.values_sha256;
-    xf_dataset_digest given;
+/* The data are those of the log, if it says; their size bounds the rounding of its losses. */
+static int check_data(task *t) {
+    xf_dataset_digest *logged = &t->log.dataset, given;
     xf_error error = {.status = XF_ERR_DATA, .sequence = -1, .token = -1};
     xf_digest_dataset(&given, &t->data);
-    if (!says_its_data(t) || strcmp(logged, given.values_sha256) == 0)
+    if (!says_its_data(t) || strcmp(logged->values_sha256, given.values_sha256) == 0) {
+        logged->largest_target = given.largest_target;
+        logged->n_sequences = given.n_sequences;
         return 0;
+    }
     snprintf(error.message, sizeof error.message,
              "not the data of this run: the SHA-256 of their values begins with %.12s, the log "
              "has %.12s",
-             given.values_sha256, logged);
+             given.values_sha256, logged->values_sha256);
     return cli_fail(t->options, t->options->data, &error);
 }
 
@@ -96,16 +105,22 @@ static int load(task *t) {
 
 /* --- the report --------------------------------------------------------------------------- */
 
+static void print_rounding(const task *t) {
+    const xf_diagnosis *d = &t->diagnosis;
+    cli_line(t->options, "rounding", "of %s, outputs taken to be right to half their digits; %s",
+             t->log.dtype == XF_F32 ? "binary32" : "binary64",
+             d->scale_known ? "the size of the targets is known"
+                            : "the size of the targets is a guess (--data tells)");
+}
+
 static void print_yardstick(const task *t) {
     const cli_options *o = t->options;
     const xf_diagnosis *d = &t->diagnosis;
-    const xf_family *f = &t->log.family;
-    cli_line(o, "family", "%s, %lld blocks, width %lld, rank %lld, %lld parameters",
-             cli_order_names[f->order], (long long)f->n_blocks, (long long)f->width,
-             (long long)f->rank, (long long)xf_family_parameters(f));
+    cli_family_line(o, &t->log.family);
     cli_line(o, "objective", "%s",
              t->log.decoupled ? "none: decoupled weight decay"
                               : "J = loss + (weight decay / 2) norm squared");
+    print_rounding(t);
     if (o->data != NULL)
         cli_line(o, "data", "%s",
                  says_its_data(t) ? "those of the run"
@@ -122,18 +137,47 @@ static void print_yardstick(const task *t) {
         cli_line(o, "", "taken to be exact on the data of the training (--data checks it)");
 }
 
+static void print_crossings(const cli_options *o, const xf_stage_diagnosis *s) {
+    char loss[32] = "never", objective[32] = "never";
+    if (s->loss_below < 0 && s->objective_below < 0)
+        return;
+    if (s->loss_below >= 0)
+        snprintf(loss, sizeof loss, "at epoch %lld", (long long)s->loss_below);
+    if (s->objective_below >= 0)
+        snprintf(objective, sizeof objective, "at epoch %lld", (long long)s->objective_below);
+    cli_line(o, "", "first below the threshold: loss %s, J %s", loss, objective);
+}
+
+/* By how much a value exceeds another one, for a reader. */
+static void print_excess(char out[48], double value, double other) {
+    out[0] = '\0';
+    if (value >= 2.0 * other && other > 0.0)
+        snprintf(out, 48, ", %.3g times as large", value / other);
+    else if (other > 0.0)
+        snprintf(out, 48, ", by %.2g %% of it", 100.0 * (value / other - 1.0));
+}
+
 static void print_reasons(const task *t, int i) {
     const cli_options *o = t->options;
     const xf_stage_diagnosis *s = &t->diagnosis.stages[i];
+    double objective = t->log.stages[i].last.objective;
+    char excess[48];
+    print_excess(excess, objective, s->threshold);
     if (s->objective_above)
-        cli_line(o, "", "J is above the threshold%s",
-                 s->loss_above ? ", and so is the loss by itself" : ", the loss by itself is not");
+        cli_line(o, "", "J is above the threshold%s%s", excess,
+                 s->loss_above ? ", and so is the loss by itself" : "; the loss by itself is not");
+    print_excess(excess, objective, s->better_objective);
     if (s->beaten)
-        cli_line(o, "", "epoch %lld of stage %lld has J = %.6g at this weight decay",
-                 (long long)s->better.epoch, (long long)s->better.stage, s->better_objective);
-    if (s->objective_below >= 0 || s->loss_below >= 0)
-        cli_line(o, "", "first below the threshold: loss at epoch %lld, J at epoch %lld",
-                 (long long)s->loss_below, (long long)s->objective_below);
+        cli_line(o, "", "J is above that of epoch %lld of stage %lld, %.6g at this weight decay%s",
+                 (long long)s->better.epoch, (long long)s->better.stage, s->better_objective,
+                 excess);
+    print_crossings(o, s);
+}
+
+static void print_verdict(const cli_options *o, const xf_stage_diagnosis *s) {
+    int certain = s->verdict == XF_NOT_A_MINIMUM;
+    cli_line(o, "", "%s%s%s", certain ? "certainly " : "", verdict_names[s->verdict],
+             certain && s->margin < NARROW ? ", but by a narrow margin" : "");
 }
 
 static void print_stages(const task *t) {
@@ -146,28 +190,32 @@ static void print_stages(const task *t) {
             snprintf(threshold, sizeof threshold, ", threshold %.6g", s->threshold);
         cli_line(o, "stage", "%d: weight decay %.3g, loss %.6g, J %.6g%s", i, stage->weight_decay,
                  stage->last.loss, stage->last.objective, threshold);
-        cli_line(o, "", "%s%s", s->verdict == XF_NOT_A_MINIMUM ? "certainly " : "",
-                 verdict_names[s->verdict]);
+        print_verdict(o, s);
         print_reasons(t, i);
     }
 }
 
 static void print_slope(const cli_options *o, const char *name, const xf_slope *slope) {
+    if (!isfinite(slope->slope))
+        return;
     if (slope->n >= 3)
         cli_line(o, "slope", "%s ~ eps^%.3f, standard error %.3f, %d points", name, slope->slope,
                  slope->error, slope->n);
-    else if (slope->n == 2)
+    else
         cli_line(o, "slope", "%s ~ eps^%.3f from 2 points, error unknown", name, slope->slope);
 }
 
 static void print_trend(const task *t) {
     const xf_diagnosis *d = &t->diagnosis;
-    static const char *const meaning[] = {"", "J is linear in eps here",
+    static const char *const meaning[] = {"", "J is nearly linear in eps here",
                                           "J falls more slowly than eps",
-                                          "J falls faster than eps, which global minima cannot do"};
-    if (d->trend != XF_TREND_UNKNOWN)
-        cli_line(t->options, "J / eps", "%s: local slope of J %.3f, %s", trend_names[d->trend],
-                 d->local_slope, meaning[d->trend]);
+                                          "J falls faster than eps"};
+    if (d->trend == XF_TREND_UNKNOWN)
+        return;
+    cli_line(t->options, "J / eps", "%s: local slope of J %.3f, %s", trend_names[d->trend],
+             d->local_slope, meaning[d->trend]);
+    if (d->local_slope > 1.0005)
+        cli_line(t->options, "", "at global minima it is at most 1: some run is not at one");
 }
 
 /* --- JSON --------------------------------------------------------------------------------- */
@@ -182,8 +230,9 @@ static json_t *stage_json(const task *t, int i) {
         cli_json_real(stage->min_loss), "min_J", cli_json_real(stage->min_objective), "threshold",
         cli_json_real(s->threshold));
     json_t *verdict = json_pack(
-        "{s:s,s:b,s:b,s:o,s:I,s:I}", "verdict", verdict_names[s->verdict], "J_above",
-        s->objective_above, "loss_above", s->loss_above, "better",
+        "{s:s,s:o,s:b,s:b,s:o,s:I,s:I}", "verdict", verdict_names[s->verdict], "margin",
+        cli_json_real(s->margin), "J_above", s->objective_above, "loss_above", s->loss_above,
+        "better",
         s->beaten ? json_pack("{s:I,s:I,s:I,s:o}", "stage", (json_int_t)s->better.stage, "start",
                               (json_int_t)s->better.start, "epoch", (json_int_t)s->better.epoch,
                               "J", cli_json_real(s->better_objective))
@@ -213,10 +262,11 @@ static json_t *report_json(const task *t) {
     for (int i = 0; i < t->log.n_stages; i++)
         json_array_append_new(stages, stage_json(t, i));
     json_t *yardstick =
-        json_pack("{s:b,s:o,s:o,s:o,s:s}", "comparable", d->comparable, "why_not",
+        json_pack("{s:b,s:o,s:o,s:o,s:s,s:o,s:b}", "comparable", d->comparable, "why_not",
                   d->comparable ? json_null() : cli_json_text(d->why), "norm2",
                   cli_json_real(d->norm2), "model_norm2", cli_json_real(d->own_norm2), "penalty",
-                  t->log.decoupled ? "decoupled" : "weight_decay/2 * norm2");
+                  t->log.decoupled ? "decoupled" : "weight_decay/2 * norm2", "scale",
+                  cli_json_real(d->scale), "scale_known", d->scale_known);
     json_t *rest =
         json_pack("{s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o}", "stages", stages, "slope_loss",
                   slope_json(&d->loss), "slope_J", slope_json(&d->objective), "trend",
@@ -260,15 +310,12 @@ static int work(task *t) {
 }
 
 static int check_usage(const cli_options *o) {
-    const char *const figures[] = {o->figure_epochs, o->figure_scaling};
-    for (int i = 0; i < 2; i++) {
-        int status = figures[i] != NULL ? cli_check_figure(o, figures[i]) : 0;
-        if (status != 0)
-            return status;
-    }
-    if (figures[0] != NULL && figures[1] != NULL && strcmp(figures[0], figures[1]) == 0)
-        return cli_usage(o, "%s: two figures cannot be one file", figures[0]);
-    return 0;
+    int status = cli_check_outputs(o);
+    if (status == 0 && o->figure_epochs != NULL)
+        status = cli_check_figure(o, o->figure_epochs);
+    if (status == 0 && o->figure_scaling != NULL)
+        status = cli_check_figure(o, o->figure_scaling);
+    return status;
 }
 
 static int run(const cli_options *options) {

@@ -13,13 +13,24 @@ static int is_published(const xf_model *model) {
     return strcmp(model->construction, "published") == 0;
 }
 
+/* Of the column of names. */
+static int longest_name(const xf_model *model) {
+    size_t longest = 12;
+    for (int64_t i = 0; i < model->n_phases; i++) {
+        size_t length = strlen(model->phases[i].name);
+        longest = length > longest ? length : longest;
+    }
+    return (int)longest;
+}
+
 static void print_phases(const cli_options *options, const xf_model *model) {
+    int width = longest_name(model);
     for (int64_t i = 0; i < model->n_phases; i++) {
         const xf_phase *phase = &model->phases[i];
         char count[32] = "";
         if (is_published(model))
             snprintf(count, sizeof count, " (%lld)", (long long)phase->count);
-        cli_line(options, i ? "" : "phases", "%-12s blocks %lld to %lld%s, norm squared %.6g",
+        cli_line(options, i ? "" : "phases", "%-*s blocks %lld to %lld%s, norm squared %.6g", width,
                  phase->name, (long long)phase->first, (long long)(phase->first + phase->count - 1),
                  count, xf_norm_squared(model, phase->first, phase->count));
     }
@@ -88,8 +99,7 @@ static json_t *alternatives_json(const xf_model *model) {
 
 static void print_inspection(const cli_options *options, const xf_model *model,
                              const xf_inspection *i) {
-    cli_line(options, "blocks", "%lld, published bound %lld", (long long)i->blocks,
-             (long long)i->bound);
+    cli_blocks_line(options, model, i->bound);
     cli_line(options, "parameters", "%lld dense, %lld nonzero, %lld target values, ratio %.3f",
              (long long)i->parameters_dense, (long long)i->parameters_nonzero,
              (long long)(model->d * model->n_targets), i->nonzero_ratio);

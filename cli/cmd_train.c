@@ -1,5 +1,6 @@
 /* exactformer train: a model by gradients, for comparison with constructed ones. */
 #include "commands.h"
+#include "family_line.h"
 #include "files.h"
 #include "output.h"
 #include "progress.h"
@@ -75,21 +76,9 @@ static int check_usage(const cli_options *o) {
         return cli_usage(o, "L-BFGS has no learning rate and no schedule");
     if (o->resume && o->checkpoint == NULL)
         return cli_usage(o, "--resume needs --checkpoint FILE");
-    const char *outputs[] = {o->output, o->log, o->checkpoint};
-    for (int i = 0; i < 3; i++)
-        if (cli_is_same_file(outputs[i], o->initial))
-            return cli_usage(o, "%s: the output would overwrite an input", outputs[i]);
     if (o->log != NULL && !has_extension(o->log, ".csv") && !has_extension(o->log, ".json"))
         return cli_usage(o, "--log '%s': a log is a file .csv or .json", o->log);
-    int status = cli_check_output(o);
-    if (status == 0 &&
-        (cli_is_same_file(o->checkpoint, o->output) || cli_is_same_file(o->checkpoint, o->log)))
-        status = cli_usage(o, "%s: two outputs would be the same file", o->checkpoint);
-    if (status == 0 && o->log != NULL)
-        status = cli_check_writable(o, o->log);
-    if (status == 0 && o->checkpoint != NULL)
-        status = cli_check_writable(o, o->checkpoint);
-    return status;
+    return cli_check_output(o);
 }
 
 /* Options that were given override what the initial model, or else the default, says. */
@@ -186,12 +175,7 @@ static int save(task *t) {
 
 static void print_report(const task *t) {
     const cli_options *o = t->options;
-    const xf_family *f = &t->family;
-    cli_line(
-        o, "family", "%s, %lld blocks, width %lld, rank %lld, V %s%s%s, tau %.6g, %lld parameters",
-        cli_order_names[f->order], (long long)f->n_blocks, (long long)f->width, (long long)f->rank,
-        cli_value_form_names[f->value], f->scalar ? ", A with a multiple of the identity" : "",
-        f->causal ? ", causal" : "", f->tau, (long long)xf_family_parameters(f));
+    cli_family_line(o, &t->family);
     cli_line(o, "training", "%s, %s", cli_optimiser_names[t->how.optimiser],
              cli_dtype_names[t->how.dtype]);
     for (int i = 0; i < t->training.n_stages; i++) {

@@ -35,8 +35,7 @@ static void print_report(const cli_options *options, const verification *v) {
     if (r->first_mismatch >= 0)
         cli_line(options, "mismatch", "first in sequence %lld, largest in sequence %lld",
                  (long long)r->first_mismatch, (long long)r->worst_sequence);
-    cli_line(options, "blocks", "%lld, published bound %lld", (long long)v->model->n_blocks,
-             (long long)v->bound);
+    cli_blocks_line(options, v->model, v->bound);
 }
 
 static json_t *report_json(const cli_options *options, const verification *v) {

@@ -5,15 +5,12 @@
 
 #include "options.h"
 
-/* Do both paths lead to one file, or read alike where there is none yet? A NULL is no file. */
-int cli_is_same_file(const char *a, const char *b);
+/* Before any work: is every file to be written none of those to be read, and no other's, and can
+ * it be written? Files that do not exist yet count by where they would be. */
+int cli_check_outputs(const cli_options *options);
 
-/* Before any work: is there an --output, is it none of the arguments, and can its
- * directory be written? */
+/* The same, and there must be an --output. */
 int cli_check_output(const cli_options *options);
-
-/* The same of any other file to be written. */
-int cli_check_writable(const cli_options *options, const char *path);
 
 int cli_load_model(xf_model *out, const cli_options *options, const char *path);
 

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* Before any work: does the name end in .svg or .png, can its directory be written, is gnuplot
- * there? Returns the exit status, 0 for yes. */
+/* Before any work: does the name end in .svg or .png, and is gnuplot there? Returns the exit
+ * status, 0 for yes. */
 int cli_check_figure(const cli_options *options, const char *path);
 
 /* Writes gnuplot commands to `script`, which has a terminal and no output yet. */

@@ -125,9 +125,11 @@ const cli_option cli_option_table[CLI_N_OPTIONS] = {
                         CLI_VALUE_CHOICE, FIELD(value_form), cli_value_form_names, 0},
     [CLI_SCALAR] = {"scalar", 0, NULL, "A also has a multiple of the identity", CLI_VALUE_FLAG,
                     FIELD(scalar), NULL, 0},
-    [CLI_INITIAL] = {"init", 0, "MODEL",
-                     "start from this model; its shape, dtype and temperature become the defaults",
-                     CLI_VALUE_TEXT, FIELD(initial), NULL, 0},
+    [CLI_INITIAL] =
+        {"init", 0, "MODEL",
+         "start from this model; its shape, order, mask, dtype and temperature become the "
+         "defaults",
+         CLI_VALUE_TEXT, FIELD(initial), NULL, 0},
     [CLI_RESIDUAL] = {"residual", 0, "R",
                       "rho and eta of random starts (default 0 for one block, else 1)",
                       CLI_VALUE_REAL, FIELD(residual), NULL, 0},

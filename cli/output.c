@@ -125,6 +125,14 @@ void cli_margin_line(const cli_options *options, double margin, const int64_t se
                  (long long)sequence[0], (long long)sequence[1]);
 }
 
+void cli_blocks_line(const cli_options *options, const xf_model *model, int64_t bound) {
+    if (strcmp(model->construction, "resnet") == 0)
+        cli_line(options, "blocks", "%lld", (long long)model->n_blocks);
+    else
+        cli_line(options, "blocks", "%lld, published bound %lld", (long long)model->n_blocks,
+                 (long long)bound);
+}
+
 int cli_finish(const cli_options *options, json_t *object, int exit_status) {
     int failed = 0;
     if (options->json)

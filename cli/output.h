@@ -25,6 +25,9 @@ void cli_line(const cli_options *options, const char *label, const char *format,
 /* The line "margin": nothing if it is infinite, when there is nothing to tell apart. */
 void cli_margin_line(const cli_options *options, double margin, const int64_t sequence[2]);
 
+/* The line "blocks". The published bound is one for attention, and says nothing of a ResNet. */
+void cli_blocks_line(const cli_options *options, const xf_model *model, int64_t bound);
+
 /* With --json print `object`, which is released in any case. Then flush. Returns `exit_status`,
  * or 4 if standard output failed or memory ran out. */
 int cli_finish(const cli_options *options, json_t *object, int exit_status);

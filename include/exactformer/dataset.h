@@ -88,7 +88,8 @@ XF_API xf_status xf_dataset_check(const xf_dataset *data, xf_error *error);
 typedef struct xf_dataset_digest {
     char values_sha256[65]; /* hexadecimal, empty if not known */
     int64_t n_sequences, n_tokens, n_targets;
-    int positions; /* as in xf_dataset */
+    int positions;         /* as in xf_dataset */
+    double largest_target; /* largest Euclidean norm of a target; 0: none, not known or too large */
 } xf_dataset_digest;
 
 /* SHA-256 of the data as they are in memory, so that the container they came from does not matter,

@@ -44,7 +44,8 @@ XF_API void xf_family_of_model(xf_family *out, const xf_model *model, double tau
 
 /* theta [P] with which the family computes what `model` computes, exactly; the rest is padded
  * by zero neurons and identity blocks (eta = rho = 1). A family of the other order needs
- * one block more. |theta|^2 is what a penalty on this family charges for the model. Numeric class:
+ * one block more; a model without values (V = 0) belongs to both masks and every temperature.
+ * |theta|^2 is what a penalty on this family charges for the model. Numeric class:
  * exact. Errors: XF_ERR_INFEASIBLE, saying why the model does not belong to the family. */
 XF_API xf_status xf_family_embed(double *theta, const xf_family *family, const xf_model *model,
                                  xf_error *error);

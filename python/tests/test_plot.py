@@ -11,7 +11,7 @@ import pytest
 from matplotlib import pyplot
 
 import exactformer
-from exactformer import DataError, Dataset, Model, UsageError, datasets, plot
+from exactformer import Dataset, Model, UsageError, datasets, plot
 
 
 @pytest.fixture(autouse=True)
@@ -63,29 +63,3 @@ def test_depth(model: Model) -> None:
     assert len(plot.depth(model).axes[0].lines) == 3
     with pytest.raises(UsageError, match="no model"):
         plot.depth([])
-
-
-def test_diagnosis(model: Model, tmp_path: Path) -> None:
-    def log(epsilon: float) -> dict[str, Any]:
-        epoch, norm2 = np.arange(1, 50), np.linspace(90, 30, 49)
-        loss = 1 / epoch
-        return {"epoch": epoch, "loss": loss, "norm2": norm2, "J": loss + epsilon / 2 * norm2}
-
-    norm2 = model.inspect()["l2_norm_squared"]
-    left, right = plot.diagnosis([log(0.1), log(0.01)], model).axes
-    assert np.allclose(np.asarray(left.lines[1].get_ydata()), 0.05 * norm2)
-    assert np.allclose(np.asarray(left.lines[3].get_ydata()), 0.005 * norm2)
-    assert np.allclose(np.asarray(right.lines[0].get_xdata()), 0.1)
-    assert np.allclose(np.asarray(right.lines[2].get_ydata()), [0.005 * norm2, 0.05 * norm2])
-    path = tmp_path / "log.csv"
-    rows = zip(*log(0.1).values())
-    path.write_text("epoch,loss,norm2,J\n" + "\n".join(",".join(map(str, r)) for r in rows) + "\n")
-    assert len(plot.diagnosis(path, model).axes) == 2
-    path.write_text("epoch,loss\n1,2\n")
-    with pytest.raises(DataError, match="norm2"):
-        plot.diagnosis(path, model)
-    path.write_text("epoch,loss,norm2,J\n1,2,3,x\n")
-    with pytest.raises(DataError, match="log.csv"):
-        plot.diagnosis(str(path), model)
-    with pytest.raises(exactformer.FileError, match="absent.csv"):
-        plot.diagnosis(tmp_path / "absent.csv", model)

@@ -1,6 +1,7 @@
-/* Thresholds, verdicts, slopes. The inequalities are in docs/training.md. */
+/* Thresholds, verdicts, slopes. The inequalities are in docs/yardstick.md. */
 #include <exactformer/diagnose.h>
 
+#include "api/state_bounds.h"
 #include "base/alloc.h"
 #include "base/error.h"
 
@@ -65,24 +66,42 @@ static xf_status compare_families(xf_diagnosis *out, const xf_training_log *log,
     return measure(&out->own_norm2, &own, exact, error);
 }
 
+/* Of the targets: as the data say, else a guess from the log. */
+static void choose_scale(xf_diagnosis *out, const xf_training_log *log) {
+    out->scale_known = log->dataset.largest_target > 0.0;
+    out->scale = out->scale_known ? log->dataset.largest_target : 1.0;
+    for (int64_t i = 0; !out->scale_known && i < log->n_records; i++)
+        out->scale = fmax(out->scale, sqrt(log->records[i].loss));
+}
+
 /* --- verdicts ----------------------------------------------------------------------------- */
 
 static double objective_at(const xf_train_record *record, double weight_decay) {
     return record->loss + weight_decay / 2 * record->norm2;
 }
 
-/* The state of the whole log that is best at this weight decay. */
-static void find_better(xf_stage_diagnosis *out, const xf_training_log *log,
-                        const xf_log_stage *stage, double slack) {
-    out->better_objective = INFINITY;
+static int is_same_state(const xf_train_record *a, const xf_train_record *b) {
+    return a->stage == b->stage && a->start == b->start && a->epoch == b->epoch;
+}
+
+/* Of all other states of the log the one that is best at this weight decay. `low` is what the J
+ * of the last state is at least. */
+static void find_better(xf_stage_diagnosis *out, const xf_diagnosis *diagnosis,
+                        const xf_training_log *log, const xf_log_stage *stage, double low) {
+    double least = INFINITY;
     for (int64_t i = 0; i < log->n_records; i++) {
-        double objective = objective_at(&log->records[i], stage->weight_decay);
-        if (objective < out->better_objective) {
-            out->better = log->records[i];
-            out->better_objective = objective;
+        const xf_train_record *record = &log->records[i];
+        if (is_same_state(record, &stage->last))
+            continue;
+        xfi_bounds bounds = xfi_state_bounds(log, record, diagnosis->scale);
+        double high = xfi_objective_high(&bounds, stage->weight_decay);
+        if (high < least) {
+            least = high;
+            out->better = *record;
+            out->better_objective = objective_at(record, stage->weight_decay);
         }
     }
-    out->beaten = out->better_objective < stage->last.objective * (1.0 - slack);
+    out->beaten = least < low;
 }
 
 static void find_crossings(xf_stage_diagnosis *out, const xf_training_log *log,
@@ -99,18 +118,35 @@ static void find_crossings(xf_stage_diagnosis *out, const xf_training_log *log,
     }
 }
 
+/* The threshold, and whether the last state is above it for certain. */
+static void compare_with_threshold(xf_stage_diagnosis *out, const xf_diagnosis *diagnosis,
+                                   const xf_training_log *log, const xf_log_stage *stage,
+                                   const xfi_bounds *last) {
+    double norm2 = xfi_norm2_high(diagnosis->norm2, xf_family_parameters(&log->family));
+    double most = stage->weight_decay / 2 * norm2;
+    out->threshold = stage->weight_decay / 2 * diagnosis->norm2;
+    out->objective_above = xfi_objective_low(last, stage->weight_decay) > most;
+    out->loss_above = last->loss[0] > most;
+    find_crossings(out, log, stage);
+}
+
+/* By how much J exceeds what it is compared with, relative to that. */
+static double margin(const xf_stage_diagnosis *d, double objective) {
+    double above = d->objective_above ? objective / d->threshold - 1.0 : NAN;
+    double beaten = d->beaten ? objective / d->better_objective - 1.0 : NAN;
+    return fmax(above, beaten);
+}
+
 static void judge(xf_stage_diagnosis *out, const xf_diagnosis *diagnosis,
                   const xf_training_log *log, const xf_log_stage *stage) {
-    double most = 1.0 + diagnosis->slack;
-    *out = (xf_stage_diagnosis){.threshold = NAN, .loss_below = -1, .objective_below = -1};
-    if (diagnosis->comparable) {
-        out->threshold = stage->weight_decay / 2 * diagnosis->norm2;
-        out->objective_above = stage->last.objective > out->threshold * most;
-        out->loss_above = stage->last.loss > out->threshold * most;
-        find_crossings(out, log, stage);
-    }
+    xfi_bounds last = xfi_state_bounds(log, &stage->last, diagnosis->scale);
+    *out = (xf_stage_diagnosis){
+        .threshold = NAN, .better_objective = NAN, .loss_below = -1, .objective_below = -1};
+    if (diagnosis->comparable)
+        compare_with_threshold(out, diagnosis, log, stage, &last);
     if (!log->decoupled)
-        find_better(out, log, stage, diagnosis->slack);
+        find_better(out, diagnosis, log, stage, xfi_objective_low(&last, stage->weight_decay));
+    out->margin = margin(out, stage->last.objective);
     int certain = out->objective_above || out->loss_above || out->beaten;
     out->verdict = certain                 ? XF_NOT_A_MINIMUM
                    : diagnosis->comparable ? XF_UNDECIDED
@@ -169,7 +205,7 @@ static void find_trend(xf_diagnosis *out, const xf_training_log *log) {
     double eps[2], objective[2];
     two_smallest(eps, objective, log);
     out->local_slope = NAN;
-    if (!isfinite(eps[1]) || !(objective[0] > 0.0) || !(objective[1] > 0.0))
+    if (log->decoupled || !isfinite(eps[1]) || !(objective[0] > 0.0) || !(objective[1] > 0.0))
         return;
     double slope = log2(objective[1] / objective[0]) / log2(eps[1] / eps[0]);
     out->local_slope = slope;
@@ -188,7 +224,7 @@ static xf_status fit_all(xf_diagnosis *out, const xf_training_log *log, xf_error
         objective[i] = log->stages[i].min_objective;
     }
     out->loss = fit(eps, loss, n);
-    out->objective = fit(eps, objective, n);
+    out->objective = fit(eps, objective, log->decoupled ? 0 : n);
     xfi_free(points);
     return XF_OK;
 }
@@ -211,7 +247,7 @@ xf_status xf_diagnose(xf_diagnosis *out, const xf_training_log *log, const xf_mo
     xf_diagnosis_init(out);
     xfi_error_clear(error);
     out->norm2 = out->own_norm2 = NAN;
-    out->slack = log->dtype == XF_F32 ? 1e-3 : 1e-9;
+    choose_scale(out, log);
     xf_status status = diagnose(out, log, exact, error);
     if (status != XF_OK)
         xf_diagnosis_clear(out);

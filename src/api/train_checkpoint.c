@@ -1,6 +1,7 @@
 /* Saving and loading a run. Numbers are stored as binary64 and read back equal. */
 #include "api/train_checkpoint.h"
 
+#include "api/run_packed.h"
 #include "base/alloc.h"
 #include "base/atomic_file.h"
 #include "fmt/safetensors.h"
@@ -10,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { RECORD = 7, REPORT = RECORD + 4, N_ARRAYS = 7 };
+enum { RECORD = XFI_PACKED_RECORD, REPORT = XFI_PACKED_REPORT, N_ARRAYS = 7 };
 
 /* --- which training ------------------------------------------------------------------ */
 
@@ -70,63 +71,7 @@ void xfi_training_identity(xfi_text *text, const xfi_run *run, const xf_dataset_
 
 /* --- arrays -------------------------------------------------------------------------- */
 
-static void pack_record(double *out, const xf_train_record *r) {
-    const double values[RECORD] = {(double)r->stage, (double)r->start, (double)r->epoch, r->loss,
-                                   r->norm2,         r->objective,     r->learning_rate};
-    memcpy(out, values, sizeof values);
-}
-
-static void unpack_record(xf_train_record *r, const double *in) {
-    *r = (xf_train_record){(int64_t)in[0], (int64_t)in[1], (int64_t)in[2], in[3],
-                           in[4],          in[5],          in[6]};
-}
-
-static void pack_report(double *out, const xf_stage_report *r) {
-    pack_record(out, &r->last);
-    out[RECORD] = r->min_loss;
-    out[RECORD + 1] = (double)r->min_loss_epoch;
-    out[RECORD + 2] = r->min_objective;
-    out[RECORD + 3] = (double)r->epochs;
-}
-
-static void unpack_report(xf_stage_report *r, const double *in) {
-    unpack_record(&r->last, in);
-    r->min_loss = in[RECORD];
-    r->min_loss_epoch = (int64_t)in[RECORD + 1];
-    r->min_objective = in[RECORD + 2];
-    r->epochs = (int64_t)in[RECORD + 3];
-}
-
-/* The run's numbers beside its four arrays: stage, start, epoch; the reports; the records. */
-typedef struct packed {
-    int64_t place[3];
-    double *reports; /* [1 + n_stages][REPORT] the current start's first */
-    double *records; /* [n_records][RECORD] */
-} packed;
-
-static int pack_new(packed *out, int64_t n_stages, int64_t n_records) {
-    out->reports = xfi_calloc2(1 + n_stages, REPORT, sizeof(double));
-    out->records = xfi_calloc2(n_records, RECORD, sizeof(double));
-    return out->reports != NULL && out->records != NULL;
-}
-
-static void pack_clear(packed *p) {
-    xfi_free(p->reports);
-    xfi_free(p->records);
-}
-
-static void pack(packed *out, const xfi_run *run) {
-    out->place[0] = run->stage;
-    out->place[1] = run->start;
-    out->place[2] = run->epoch;
-    pack_report(out->reports, &run->current);
-    for (int i = 0; i < run->options->n_stages; i++)
-        pack_report(out->reports + (1 + i) * REPORT, &run->stages[i]);
-    for (int64_t i = 0; i < run->n_records; i++)
-        pack_record(out->records + i * RECORD, &run->records[i]);
-}
-
-static xf_status write_arrays(const xfi_run *run, const packed *p, const char *identity,
+static xf_status write_arrays(const xfi_run *run, const xfi_packed *p, const char *identity,
                               xf_error *error) {
     int64_t n = run->n_parameters, n_reports = 1 + run->options->n_stages;
     const xfi_array_out arrays[N_ARRAYS] = {
@@ -139,9 +84,11 @@ static xf_status write_arrays(const xfi_run *run, const packed *p, const char *i
         {"records", XFI_ELEMENT_F64, 2, {run->n_records, RECORD}, p->records}};
     xfi_text metadata = {0};
     xfi_atomic_file file;
+    char sha256[65];
+    xfi_packed_sha256(sha256, run, p);
     xfi_text_add(&metadata, "{\"training\":");
     xfi_text_add_json_string(&metadata, identity);
-    xfi_text_add(&metadata, "}");
+    xfi_text_add(&metadata, ",\"values_sha256\":\"%s\"}", sha256);
     xf_status status = metadata.failed ? xfi_fail_memory(error)
                                        : xfi_atomic_open(&file, run->options->checkpoint, error);
     if (status == XF_OK) {
@@ -156,12 +103,12 @@ static xf_status write_arrays(const xfi_run *run, const packed *p, const char *i
 }
 
 xf_status xfi_checkpoint_save(const xfi_run *run, const char *identity, xf_error *error) {
-    packed p = {.reports = NULL};
-    int ok = pack_new(&p, run->options->n_stages, run->n_records);
+    xfi_packed p = {.reports = NULL};
+    int ok = xfi_packed_new(&p, run->options->n_stages, run->n_records);
     if (ok)
-        pack(&p, run);
+        xfi_pack(&p, run);
     xf_status status = ok ? write_arrays(run, &p, identity, error) : xfi_fail_memory(error);
-    pack_clear(&p);
+    xfi_packed_clear(&p);
     if (status == XF_ERR_IO)
         xfi_error_prefix_path(error, run->options->checkpoint);
     return status;
@@ -187,23 +134,13 @@ static xf_status read_reals(double *out, int64_t count, xfi_array_file *file, co
     return xfi_array_read_doubles(out, file, entry, &bad, error);
 }
 
-static xf_status read_place(xfi_run *run, xfi_array_file *file, xf_error *error) {
-    const xf_train_options *o = run->options;
+static xf_status read_place(xfi_packed *p, xfi_array_file *file, xf_error *error) {
     xfi_array_entry *entry = NULL;
-    int64_t place[3];
     XFI_TRY(find(&entry, file, "place", error));
     XFI_TRY(xfi_array_require(entry, 1, error));
     if (entry->count != 3 || entry->n_dims != 1)
         return xfi_fail(error, XF_ERR_DATA, "array 'place' does not have 3 elements");
-    XFI_TRY(xfi_array_read_integers(place, file, entry, error));
-    int at_end = place[0] == o->n_stages;
-    if (place[0] < 0 || place[0] > o->n_stages || place[1] < 0 || place[1] >= o->starts ||
-        place[2] < 0 || (!at_end && place[2] > o->stages[place[0]].epochs))
-        return xfi_fail(error, XF_ERR_DATA, "array 'place' is out of range");
-    run->stage = place[0];
-    run->start = place[1];
-    run->epoch = place[2];
-    return XF_OK;
+    return xfi_array_read_integers(p->place, file, entry, error);
 }
 
 static xf_status count_records(int64_t *out, xfi_array_file *file, xf_error *error) {
@@ -214,33 +151,40 @@ static xf_status count_records(int64_t *out, xfi_array_file *file, xf_error *err
     return XF_OK;
 }
 
-static xf_status read_packed(packed *p, xfi_run *run, int64_t n_records, xfi_array_file *file,
-                             xf_error *error) {
+/* The numbers are those that were saved, and can be those of this run. */
+static xf_status check_and_unpack(xfi_run *run, const xfi_packed *p, xfi_array_file *file,
+                                  xf_error *error) {
+    const char *stored = xfi_safetensors_metadata(file, "values_sha256");
+    char found[65];
+    xfi_packed_sha256(found, run, p);
+    if (stored == NULL || strcmp(stored, found) != 0)
+        return xfi_fail(error, XF_ERR_DATA,
+                        "the checkpoint is damaged: its numbers are not those that were saved; "
+                        "start anew");
+    return xfi_unpack(run, p, error);
+}
+
+static xf_status read_packed(xfi_packed *p, xfi_run *run, xfi_array_file *file, xf_error *error) {
     int n_stages = run->options->n_stages;
-    if (!pack_new(p, n_stages, n_records) || !xfi_run_reserve(run, n_records))
+    int64_t n_records = 0;
+    XFI_TRY(count_records(&n_records, file, error));
+    if (!xfi_packed_new(p, n_stages, n_records))
         return xfi_fail_memory(error);
+    XFI_TRY(read_place(p, file, error));
     XFI_TRY(read_reals(p->reports, (1 + n_stages) * REPORT, file, "reports", error));
     XFI_TRY(read_reals(p->records, n_records * RECORD, file, "records", error));
-    unpack_report(&run->current, p->reports);
-    for (int i = 0; i < n_stages; i++)
-        unpack_report(&run->stages[i], p->reports + (1 + i) * REPORT);
-    for (int64_t i = 0; i < n_records; i++)
-        unpack_record(&run->records[i], p->records + i * RECORD);
-    run->n_records = n_records;
-    return XF_OK;
+    return check_and_unpack(run, p, file, error);
 }
 
 static xf_status read_run(xfi_run *run, xfi_array_file *file, xf_error *error) {
-    int64_t n = run->n_parameters, n_records = 0;
-    packed p = {.reports = NULL};
+    int64_t n = run->n_parameters;
+    xfi_packed p = {.reports = NULL};
     XFI_TRY(read_reals(run->theta, n, file, "theta", error));
     XFI_TRY(read_reals(run->m, n, file, "m", error));
     XFI_TRY(read_reals(run->v, n, file, "v", error));
     XFI_TRY(read_reals(run->kept, n, file, "kept", error));
-    XFI_TRY(read_place(run, file, error));
-    XFI_TRY(count_records(&n_records, file, error));
-    xf_status status = read_packed(&p, run, n_records, file, error);
-    pack_clear(&p);
+    xf_status status = read_packed(&p, run, file, error);
+    xfi_packed_clear(&p);
     return status;
 }
 

@@ -28,10 +28,13 @@ static void add_family(xfi_text *text, const xf_family *f) {
 static void add_options(xfi_text *text, const xf_train_options *o) {
     static const char *const optimisers[] = {"adam", "adamw", "lbfgs"};
     int decoupled = o->optimiser == XF_ADAMW;
-    xfi_text_add(text, ",\"dtype\":\"%s\",\"optimiser\":\"%s\",\"schedule\":\"%s\"",
-                 o->dtype == XF_F32 ? "f32" : "f64", optimisers[o->optimiser],
-                 o->schedule == XF_CONSTANT ? "constant" : "cosine");
-    add_real(text, "learning_rate", o->learning_rate > 0.0 ? o->learning_rate : 1e-3);
+    xfi_text_add(text, ",\"dtype\":\"%s\",\"optimiser\":\"%s\"", o->dtype == XF_F32 ? "f32" : "f64",
+                 optimisers[o->optimiser]);
+    if (o->optimiser != XF_LBFGS) {
+        xfi_text_add(text, ",\"schedule\":\"%s\"",
+                     o->schedule == XF_CONSTANT ? "constant" : "cosine");
+        add_real(text, "learning_rate", o->learning_rate > 0.0 ? o->learning_rate : 1e-3);
+    }
     xfi_text_add(text, ",\"seed\":%llu,\"starts\":%lld,\"cold\":%s,\"initial\":\"%s\"",
                  (unsigned long long)o->seed, (long long)(o->starts > 0 ? o->starts : 1),
                  o->cold ? "true" : "false", o->initial != NULL ? "given" : "random");
@@ -63,9 +66,12 @@ static void add_dataset(xfi_text *text, const xf_dataset_digest *dataset) {
         return;
     xfi_text_add(text,
                  ",\"dataset\":{\"values_sha256\":\"%s\",\"sequences\":%lld,\"tokens\":%lld,"
-                 "\"targets\":%lld,\"positions\":%d}",
+                 "\"targets\":%lld,\"positions\":%d",
                  dataset->values_sha256, (long long)dataset->n_sequences,
                  (long long)dataset->n_tokens, (long long)dataset->n_targets, dataset->positions);
+    if (dataset->largest_target > 0.0)
+        add_real(text, "largest_target", dataset->largest_target);
+    xfi_text_add(text, "}");
 }
 
 /* The description without its closing brace. */

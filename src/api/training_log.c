@@ -3,6 +3,8 @@
  * infinities and overflow are no numbers. */
 #include <exactformer/diagnose.h>
 
+#include "api/log_digits.h"
+#include "api/log_stages.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -38,6 +40,7 @@ typedef struct reader {
     char *bytes;  /* the whole file */
     int64_t length;
     int64_t capacity; /* of out->records */
+    xfi_digits loss, norm2, objective;
 } reader;
 
 /* --- the description -------------------------------------------------------------------- */
@@ -120,8 +123,11 @@ static xf_status read_dataset(xf_dataset_digest *out, const json_t *head, xf_err
     get_integer(&out->n_tokens, dataset, "tokens");
     get_integer(&out->n_targets, dataset, "targets");
     get_integer(&positions, dataset, "positions");
+    get_real(&out->largest_target, dataset, "largest_target");
     if (!is_digest(digest) || positions < -1 || positions > 52)
         return missing("\"dataset\" with values_sha256, 64 hexadecimal digits", error);
+    if (!(out->n_sequences >= 0 && out->largest_target >= 0.0))
+        return missing("\"dataset\" with sizes that are not negative", error);
     memcpy(out->values_sha256, digest, sizeof out->values_sha256);
     out->positions = (int)positions;
     return XF_OK;
@@ -139,7 +145,7 @@ static xf_status read_description(reader *r, xf_error *error) {
         return missing("\"version\": this program reads 1", error);
     XFI_TRY(read_family(&r->out->family, head, error));
     XFI_TRY(read_dataset(&r->out->dataset, head, error));
-    int dtype = get_choice(head, "dtype", dtypes, 0);
+    int dtype = get_choice(head, "dtype", dtypes, XF_F32);
     int penalty = get_choice(head, "penalty", penalties, 0);
     if (dtype < 0)
         return missing("\"dtype\": f64 or f32", error);
@@ -182,9 +188,6 @@ static const char *check_values(const double v[N_COLUMNS]) {
     for (int k = STAGE; k <= EPOCH; k++)
         if (k != WEIGHT_DECAY && (v[k] > MOST_EPOCHS || v[k] != floor(v[k])))
             return "stage, start and epoch must be whole numbers";
-    double objective = v[LOSS] + v[WEIGHT_DECAY] / 2 * v[NORM2];
-    if (fabs(v[OBJECTIVE] - objective) > 1e-4 * objective)
-        return "J is not loss + (weight_decay / 2) norm2";
     return NULL;
 }
 
@@ -218,6 +221,9 @@ static xf_status add_record(reader *r, const double v[N_COLUMNS], xf_error *erro
     }
     out->records[out->n_records++] = record;
     stage->count++;
+    xfi_digits_see(&r->loss, v[LOSS]);
+    xfi_digits_see(&r->norm2, v[NORM2]);
+    xfi_digits_see(&r->objective, v[OBJECTIVE]);
     return XF_OK;
 }
 
@@ -369,72 +375,14 @@ static xf_status read_json(reader *r, xf_error *error) {
 
 /* --- stages ------------------------------------------------------------------------------- */
 
-/* Without a word in the description: the start that ends with the least J. */
-static void keep_best_start(const xf_training_log *log, xf_log_stage *stage) {
-    double least = INFINITY;
-    for (int64_t i = stage->first; i < stage->first + stage->count; i++) {
-        const xf_train_record *record = &log->records[i];
-        int ends = i + 1 == stage->first + stage->count || record[1].start != record->start;
-        if (!ends || !(record->objective < least))
-            continue;
-        least = record->objective;
-        stage->start = record->start;
-    }
-}
-
-static int sum_up_start(const xf_training_log *log, xf_log_stage *stage) {
-    int found = 0;
-    stage->min_loss = stage->min_objective = INFINITY;
-    for (int64_t i = stage->first; i < stage->first + stage->count; i++) {
-        const xf_train_record *record = &log->records[i];
-        if (record->start != stage->start)
-            continue;
-        stage->min_loss = fmin(stage->min_loss, record->loss);
-        stage->min_objective = fmin(stage->min_objective, record->objective);
-        stage->last = *record;
-        found = 1;
-    }
-    return found;
-}
-
-/* What the description says of a stage: which start, and values between the records. */
-static xf_status compare_stage(const xf_training_log *log, xf_log_stage *stage, int i,
-                               const json_t *said, xf_error *error) {
-    double weight_decay = NAN, objective = NAN, least = NAN;
-    if (!get_real(&weight_decay, said, "weight_decay") || weight_decay != stage->weight_decay ||
-        (json_object_get(said, "start") != NULL && !get_integer(&stage->start, said, "start")) ||
-        !sum_up_start(log, stage))
-        return xfi_fail(error, XF_ERR_DATA,
-                        "stage %d: the records are not those of the description", i);
-    if (get_real(&objective, said, "J") && objective != stage->last.objective)
-        return xfi_fail(error, XF_ERR_DATA,
-                        "stage %d: the records end at epoch %lld and not where the description "
-                        "says: the log is cut short",
-                        i, (long long)stage->last.epoch);
-    if (get_real(&least, said, "min_loss") && least >= 0.0)
-        stage->min_loss = fmin(stage->min_loss, least);
-    if (get_real(&least, said, "min_J") && least >= 0.0)
-        stage->min_objective = fmin(stage->min_objective, least);
-    return XF_OK;
-}
-
 static xf_status finish(reader *r, xf_error *error) {
     xf_training_log *out = r->out;
-    const json_t *said = json_object_get(r->head, "stages");
     if (out->n_records == 0)
         return xfi_fail(error, XF_ERR_DATA, "the log has no records");
-    if (said != NULL && json_array_size(said) != (size_t)out->n_stages)
-        return xfi_fail(error, XF_ERR_DATA,
-                        "the description lists %lld stages, the records %d: the log is cut short",
-                        (long long)json_array_size(said), out->n_stages);
-    for (int i = 0; i < out->n_stages; i++) {
-        xf_log_stage *stage = &out->stages[i];
-        keep_best_start(out, stage);
-        sum_up_start(out, stage);
-        if (said != NULL)
-            XFI_TRY(compare_stage(out, stage, i, json_array_get(said, (size_t)i), error));
-    }
-    return XF_OK;
+    out->loss_precision = xfi_digits_precision(&r->loss);
+    out->norm2_precision = xfi_digits_precision(&r->norm2);
+    xf_precision objective = xfi_digits_precision(&r->objective);
+    return xfi_log_stages(out, json_object_get(r->head, "stages"), &objective, error);
 }
 
 /* --- files -------------------------------------------------------------------------------- */

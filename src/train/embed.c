@@ -29,6 +29,14 @@ static int is_zero(const xf_low_rank *m, int64_t block, int64_t d) {
     return m->alpha[block] == 0.0 && !has_rank_one(m, block, d) && !has_full(m, block, d);
 }
 
+/* Without values attention is the identity, whatever the mask and the temperature. */
+static int attends(const xf_model *model) {
+    for (int64_t i = 0; i < model->n_blocks; i++)
+        if (!is_zero(&model->sa_V, i, model->d))
+            return 1;
+    return 0;
+}
+
 void xf_family_of_model(xf_family *out, const xf_model *model, double tau) {
     int64_t d = model->d;
     double own = model->attention == XF_SOFTMAX ? model->tau : 1.0;
@@ -56,9 +64,24 @@ static xf_status refuse(xf_error *error, const char *what, int64_t a, int64_t b)
                     (long long)a, (long long)b);
 }
 
+/* Mask and temperature. */
+static xf_status check_attention(const xf_family *family, const xf_model *model, xf_error *error) {
+    int anywhere = model->tau_max >= family->tau && strcmp(model->construction, "trained") != 0;
+    if (!attends(model))
+        return XF_OK;
+    if (!family->causal != !model->causal)
+        return xfi_fail(error, XF_ERR_INFEASIBLE,
+                        "the model does not belong to the family: the %s is causal, the %s is not",
+                        model->causal ? "model" : "family", model->causal ? "family" : "model");
+    if (!anywhere && (model->attention == XF_HARDMAX || model->tau != family->tau))
+        return xfi_fail(error, XF_ERR_INFEASIBLE,
+                        "the model does not belong to the family: it does not compute the same "
+                        "with softmax at the family's temperature");
+    return XF_OK;
+}
+
 static xf_status check_shape(const xf_family *family, const xf_model *model, xf_error *error) {
     int64_t needed = model->n_blocks + (family->order != model->order);
-    int anywhere = model->tau_max >= family->tau && strcmp(model->construction, "trained") != 0;
     if (family->d != model->d)
         return refuse(error, "its dimension is", model->d, family->d);
     if (family->n_blocks < needed)
@@ -66,14 +89,7 @@ static xf_status check_shape(const xf_family *family, const xf_model *model, xf_
                       family->n_blocks);
     if (family->width < model->width)
         return refuse(error, "its width is", model->width, family->width);
-    if (!family->causal != !model->causal)
-        return xfi_fail(error, XF_ERR_INFEASIBLE,
-                        "the model does not belong to the family: one of the two is causal");
-    if (!anywhere && (model->attention == XF_HARDMAX || model->tau != family->tau))
-        return xfi_fail(error, XF_ERR_INFEASIBLE,
-                        "the model does not belong to the family: it does not compute the same "
-                        "with softmax at the family's temperature");
-    return XF_OK;
+    return check_attention(family, model, error);
 }
 
 static xf_status refuse_block(xf_error *error, const char *what, int64_t block) {

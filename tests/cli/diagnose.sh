@@ -139,15 +139,17 @@ expect 0 diagnose own.csv --data data.npz --json # with the coordinate appended 
 json 'o["same_data"] is True'
 
 # binary32 logs must exceed by more.
-log h.csv 'stages=[(0.1, [(0.05, 0.0001)])]';               diagnosed h.csv
+log h.csv 'stages=[(0.1, [(0.05, 0.0001)])]' 'dtype="f64"'; diagnosed h.csv
 json 'o["stages"][0]["verdict"] == "not a global minimum"'
 log h.csv 'stages=[(0.1, [(0.05, 0.0001)])]' 'dtype="f32"'; diagnosed h.csv
+json 'o["stages"][0]["verdict"] == "undecided"'
+log h.csv 'stages=[(0.1, [(0.05, 0.0001)])]';               diagnosed h.csv # does not say: the coarser
 json 'o["stages"][0]["verdict"] == "undecided"'
 
 # Text.
 expect 0 diagnose b.csv --model exact.safetensors
 out_has "certainly not a global minimum"
-out_has "J is above the threshold, the loss by itself is not"
+out_has "J is above the threshold, by 20 % of it; the loss by itself is not"
 expect 0 diagnose c.csv --model exact.safetensors --quiet
 silent_out; silent_err
 
@@ -171,7 +173,7 @@ edit '4s/[0-9.]*$/1,1/';                bad "record 1: it has another number of 
 edit '4s/,0.001$//';                    bad "record 1: it has another number of columns"
 edit '4s/^0,0.1,0,2/0,0.1,0,1/';        bad "record 1: it is out of order"
 edit '4s/^0,0.1,0,2/2,0.1,0,2/';        bad "record 1: it is out of order"
-edit '4s/^0,0.1,0,2/0,0.2,0,2/';        bad "record 1: J is not loss"
+edit '4s/^0,0.1,0,2/0,0.2,0,2/';        bad "record 1: the weight decay changes"
 edit '4s/^0,0.1,0,2/0,0.1,0,2.5/';      bad "whole numbers"
 edit '4s/^0,0.1,0,2/0,0.1,0,1e300/';    bad "whole numbers"
 edit '2s/loss/lass/';                   bad "there is no column 'loss'"

@@ -22,6 +22,7 @@ from ._bind import text as _text
 from ._core import lib as _lib
 from .certifying import Certificate, Claim, certify
 from .dataset import Dataset
+from .diagnosing import Diagnosis, Stage, diagnose
 from .errors import (
     CancelledError,
     DataError,
@@ -52,6 +53,7 @@ __all__ = [
     "DataError",
     "DataWarning",
     "Dataset",
+    "Diagnosis",
     "ExactformerError",
     "Exactformer",
     "FileError",
@@ -62,10 +64,12 @@ __all__ = [
     "Phase",
     "RefusalError",
     "Report",
+    "Stage",
     "Trace",
     "UsageError",
     "certify",
     "datasets",
+    "diagnose",
     "fit",
     "from_torch",
     "load",

@@ -5,10 +5,10 @@ Every function returns the matplotlib figure; show or save it as usual.
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -16,15 +16,16 @@ import numpy.typing as npt
 
 from ._bind import Float64
 from .dataset import Dataset
-from .errors import DataError, FileError, UsageError
+from .diagnosing import Stage, diagnose
+from .errors import UsageError
 from .model import Input, Model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Log: TypeAlias = "str | os.PathLike[str] | Mapping[str, npt.ArrayLike]"
-"""A training log: a CSV file with a header, or its columns by name."""
+Log: TypeAlias = "str | os.PathLike[str]"
+"""The path of a training log, .csv or .json."""
 
 # Told apart with any kind of colour vision (Okabe and Ito).
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -189,18 +190,19 @@ def _lower(model: Model) -> int:
 
 
 def diagnosis(log: Log | Sequence[Log], model: Model) -> Figure:
-    """Has training reached a global minimum? Loss against what the exact model proves possible.
+    """A training against what an exact model shows to be possible.
 
-    With weight decay epsilon the objective is J = loss + (epsilon / 2) |theta|^2. The exact model
-    theta* has loss 0, so a global minimiser has loss <= J <= (epsilon / 2) |theta*|^2: a loss
-    that stays above that threshold shows that training has not found one. On the left the loss of
-    each log with its threshold, on the right its least J against epsilon.
+    With weight decay epsilon the objective is J = loss + (epsilon / 2) |theta|^2. A model theta* of
+    the trained family with loss 0 has J = (epsilon / 2) |theta*|^2: a run that ends with its J above
+    this threshold is not at a global minimum; below it nothing is known. On the left loss (solid) and J
+    (dotted) of every stage with its threshold (dashed) and the verdict, on the right the least J against
+    epsilon. All is computed by `exactformer.diagnose`; where the model does not belong to the family
+    there is no threshold, and the title says why.
 
     Parameters
     ----------
-    log : path, mapping, or several of them
-        Columns epoch, loss, norm2 (|theta|^2) and J; one log for each epsilon, which is found from
-        them.
+    log : path, or several of them
+        Logs as `exactformer.diagnose` reads them, each with its stages.
     model : Model
         The exact model theta*.
 
@@ -211,59 +213,38 @@ def diagnosis(log: Log | Sequence[Log], model: Model) -> Figure:
     Raises
     ------
     DataError, FileError, UsageError
-        A log lacks a column or has no row; it cannot be read; no matplotlib.
+        As `exactformer.diagnose`; no log, or no matplotlib.
     """
-    logs = [_columns(one) for one in _listed(log)]
-    norm2 = float(model.inspect()["l2_norm_squared"])
+    paths = [log] if isinstance(log, (str, os.PathLike, Mapping)) else list(log)
+    if not paths or not all(isinstance(path, (str, os.PathLike)) for path in paths):
+        raise UsageError("a log is the path of a file .csv or .json, as `exactformer train` writes it")
+    found = [diagnose(path, model) for path in paths]
+    stages = [stage for one in found for stage in one.stages]
     figure, (left, right) = _pyplot().subplots(1, 2, figsize=(9, 3.8), layout="constrained")
-    for columns, colour in zip(logs, _cycle(len(logs))):
-        epsilon = _epsilon(columns)
-        label = f"$\\epsilon$ = {epsilon:.3g}"
-        left.plot(columns["epoch"], columns["loss"], color=colour, label=label)
-        left.axhline(epsilon / 2 * norm2, color=colour, linestyle="--", linewidth=0.9)
-        right.plot(epsilon, columns["J"].min(), "o", color=colour)
-    ends = np.array(sorted(_epsilon(columns) for columns in logs))
-    right.plot(ends, ends / 2 * norm2, "--", color=_FAINT, label=r"$(\epsilon/2)\,|\theta^*|^2$")
-    left.set(xscale="log", yscale="log", xlabel="epoch", ylabel="loss (dashed: threshold)")
+    for i, stage in enumerate(stages):
+        _draw_stage(left, right, stage, COLOURS[i % len(COLOURS)])
+    for norm2 in sorted({one.norm2 for one in found if one.norm2 is not None}):
+        ends = np.array(sorted({stage.weight_decay for stage in stages}))
+        right.plot(ends, ends / 2 * norm2, "--", color=_FAINT, label=r"$(\epsilon/2)\,|\theta^*|^2$")
+    left.set(xscale="log", yscale="log", xlabel="epoch", ylabel="loss, J (dashed: threshold)")
     right.set(xscale="log", yscale="log", xlabel=r"$\epsilon$", ylabel="least J")
-    left.legend()
-    right.legend()
+    _explain(left, {one.why_not for one in found if not one.comparable})
+    left.legend(fontsize=7)
+    if right.get_legend_handles_labels()[0]:
+        right.legend()
     return figure  # type: ignore[no-any-return]
 
 
-def _listed(log: Log | Sequence[Log]) -> Sequence[Log]:
-    return [log] if isinstance(log, (str, os.PathLike, Mapping)) else log
+def _draw_stage(left: Axes, right: Axes, stage: Stage, colour: str) -> None:
+    label = f"$\\epsilon$ = {stage.weight_decay:.3g}: {stage.verdict}"
+    left.plot(stage.epoch, stage.loss, color=colour, label=label)
+    left.plot(stage.epoch, stage.J, ":", color=colour)
+    if stage.threshold is not None:
+        left.axhline(stage.threshold, color=colour, linestyle="--", linewidth=0.9)
+    right.plot(stage.weight_decay, stage.min_J, "o", color=colour)
 
 
-def _cycle(count: int) -> list[str]:
-    return [COLOURS[i % len(COLOURS)] for i in range(count)]
-
-
-def _columns(log: Log) -> dict[str, Float64]:
-    if isinstance(log, Mapping):
-        table = {name: np.asarray(column, np.float64) for name, column in log.items()}
-    else:
-        table = _read_csv(log)
-    for name in ("epoch", "loss", "norm2", "J"):
-        if name not in table:
-            raise DataError(f"the log has no column '{name}'")
-        if len(table[name]) == 0:
-            raise DataError("the log has no rows")
-    return table
-
-
-def _read_csv(path: str | os.PathLike[str]) -> dict[str, Float64]:
-    try:
-        with open(path, newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-        return {name: np.array([float(row[name]) for row in rows]) for name in (rows or [{}])[0]}
-    except OSError as error:
-        raise FileError(f"{os.fspath(path)}: {error.strerror}") from None
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{os.fspath(path)}: {error}") from None
-
-
-def _epsilon(columns: dict[str, Float64]) -> float:
-    """The weight decay, from J = loss + (epsilon / 2) norm2 where norm2 is largest."""
-    i = int(np.argmax(columns["norm2"]))
-    return float(2 * (columns["J"][i] - columns["loss"][i]) / columns["norm2"][i])
+def _explain(panel: Axes, reasons: set[str]) -> None:
+    """Why there is no threshold."""
+    lines = [line for why in sorted(reasons) for line in wrap(f"not comparable: {why}", 60)]
+    panel.set_title("\n".join(lines), fontsize=7)
