@@ -94,7 +94,8 @@ typedef struct xf_train_options {
     uint64_t seed;
     int64_t starts; /* 0: 1. So many starts in every stage, the best J is kept */
     xf_dtype dtype;
-    int threads;            /* 0: as many as there are cores; the result does not depend on it */
+    int threads;            /* 0: one with little work (tokens times parameters below 4e6), else as
+                               many as there are cores; the result does not depend on it */
     int64_t log_every;      /* 0: 1. Record every so many epochs, and the last of a start */
     const char *checkpoint; /* a .safetensors file to write now and then and at the end; or NULL */
     int resume;             /* nonzero: go on from the checkpoint */

@@ -75,17 +75,26 @@ static int allocate(xfi_objective *o, const xf_dataset *data) {
            new_arenas(o);
 }
 
+/* An evaluation of less than about a millisecond is not worth a second thread, whose start and
+ * waiting cost more, unless it is asked for. */
+static const double LITTLE_WORK = 4e6;
+
+static int choose_threads(const xfi_objective *o, const xf_dataset *data, int asked) {
+    double work = (double)data->n_tokens * (double)o->net.n_parameters;
+    int wanted = asked <= 0 && work < LITTLE_WORK ? 1 : xfi_threads(asked);
+    return wanted < o->n_chunks ? wanted : (int)o->n_chunks;
+}
+
 xf_status xfi_objective_new(xfi_objective *out, const xf_family *family, const xf_dataset *data,
                             xf_dtype dtype, int threads, xf_error *error) {
     int64_t n = data->n_sequences;
     int64_t n_chunks = n < MOST_CHUNKS ? n : MOST_CHUNKS;
-    int wanted = xfi_threads(threads);
     *out =
         (xfi_objective){.net = xfi_network_of(family),
                         .arithmetic = dtype == XF_F32 ? &xfi_arithmetic_f32 : &xfi_arithmetic_f64,
                         .n_sequences = n,
-                        .threads = wanted < n_chunks ? wanted : (int)n_chunks,
                         .n_chunks = n_chunks};
+    out->threads = choose_threads(out, data, threads);
     if (!allocate(out, data)) {
         xfi_objective_clear(out);
         return xfi_fail_memory(error);

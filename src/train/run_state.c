@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { ROUND = 1000 };
+enum { ROUND = 200 };
 
 static const xf_stage *stage_of(const xfi_run *run) {
     return &run->options->stages[run->stage];
