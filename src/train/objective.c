@@ -75,13 +75,16 @@ static int allocate(xfi_objective *o, const xf_dataset *data) {
            new_arenas(o);
 }
 
+double xfi_objective_work(const xfi_objective *objective) {
+    return (double)objective->n_tokens * (double)objective->net.n_parameters;
+}
+
 /* An evaluation of less than about a millisecond is not worth a second thread, whose start and
  * waiting cost more, unless it is asked for. */
 static const double LITTLE_WORK = 4e6;
 
-static int choose_threads(const xfi_objective *o, const xf_dataset *data, int asked) {
-    double work = (double)data->n_tokens * (double)o->net.n_parameters;
-    int wanted = asked <= 0 && work < LITTLE_WORK ? 1 : xfi_threads(asked);
+static int choose_threads(const xfi_objective *o, int asked) {
+    int wanted = asked <= 0 && xfi_objective_work(o) < LITTLE_WORK ? 1 : xfi_threads(asked);
     return wanted < o->n_chunks ? wanted : (int)o->n_chunks;
 }
 
@@ -93,8 +96,9 @@ xf_status xfi_objective_new(xfi_objective *out, const xf_family *family, const x
         (xfi_objective){.net = xfi_network_of(family),
                         .arithmetic = dtype == XF_F32 ? &xfi_arithmetic_f32 : &xfi_arithmetic_f64,
                         .n_sequences = n,
+                        .n_tokens = data->n_tokens,
                         .n_chunks = n_chunks};
-    out->threads = choose_threads(out, data, threads);
+    out->threads = choose_threads(out, threads);
     if (!allocate(out, data)) {
         xfi_objective_clear(out);
         return xfi_fail_memory(error);

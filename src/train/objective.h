@@ -9,6 +9,7 @@ typedef struct xfi_objective {
     xfi_network net;
     const xfi_arithmetic *arithmetic;
     int64_t n_sequences;
+    int64_t n_tokens;
     xfi_sequence *sequences; /* [N] */
     void *tokens;            /* all x, then all y */
     int threads;
@@ -18,6 +19,9 @@ typedef struct xfi_objective {
     void *slopes;      /* [n_chunks][P] reals */
     void *theta;       /* [P] reals */
 } xfi_objective;
+
+/* Tokens times parameters: an evaluation takes a nanosecond or two for each. */
+double xfi_objective_work(const xfi_objective *objective);
 
 /* `family` has passed its check; the data set has its d, and targets. `threads` 0: all cores.
  * Errors: XF_ERR_MEMORY (nothing to clear). */

@@ -11,7 +11,15 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { ROUND = 200 };
+/* Iterations of a round of L-BFGS, which is where a run can go on: many, since a round starts from
+ * an empty memory, but fewer where one costs much. */
+enum { LEAST_ROUND = 50, MOST_ROUND = 1000 };
+static const double WORK_OF_A_ROUND = 4e9;
+
+static int64_t round_length(const xfi_run *run) {
+    double length = WORK_OF_A_ROUND / xfi_objective_work(run->objective);
+    return length > MOST_ROUND ? MOST_ROUND : length < LEAST_ROUND ? LEAST_ROUND : (int64_t)length;
+}
 
 static const xf_stage *stage_of(const xfi_run *run) {
     return &run->options->stages[run->stage];
@@ -200,7 +208,7 @@ static int see_iteration(void *context, int64_t iteration, double loss, double n
 }
 
 static xf_status advance_lbfgs(xfi_run *run, xf_error *error) {
-    int64_t left = stage_of(run)->epochs - run->epoch;
+    int64_t left = stage_of(run)->epochs - run->epoch, length = round_length(run);
     int64_t n_records = run->n_records;
     xf_stage_report before = run->current;
     round_log log = {.run = run};
@@ -209,7 +217,7 @@ static xf_status advance_lbfgs(xfi_run *run, xf_error *error) {
         XFI_TRY(look(run, NULL, 0, 0.0, 0, error));
     if (left > 0)
         XFI_TRY(xfi_lbfgs_round(run->theta, &end, run->objective, stage_of(run)->weight_decay,
-                                left < ROUND ? left : ROUND, see_iteration, &log, error));
+                                left < length ? left : length, see_iteration, &log, error));
     if (end == XFI_ROUND_STOPPED) { /* as if the round had not begun */
         run->n_records = n_records;
         run->current = before;
