@@ -1,6 +1,6 @@
 # Tokens that take more than the memory: they stay in the file, or go to a nameless one.
 limit=36000 # KiB of data, libraries included, below the 40,000,000 bytes of the tokens
-export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 TMPDIR=$PWD
+export OMP_NUM_THREADS=1 TMPDIR=$PWD
 within() { (ulimit -d $limit && "$@"); }
 
 # Sanitizers reserve more than that for themselves.
