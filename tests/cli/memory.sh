@@ -6,8 +6,8 @@ within() { (ulimit -d $limit && "$@"); }
 # Sanitizers reserve more than that for themselves.
 within "$EXACTFORMER" --version >/dev/null 2>&1 || exit 0
 
-xf generate gaussian -N 50 -n 2000 -d 50 --grid f32 -o a.safetensors --quiet
-xf generate gaussian -N 50 -n 2000 -d 50 --grid f32 -o a.npz --quiet
+xf generate gaussian -N 50 -n 2000 -m 1 -d 50 --grid f32 -o a.safetensors --quiet
+xf generate gaussian -N 50 -n 2000 -m 1 -d 50 --grid f32 -o a.npz --quiet
 xf build a.npz -o whole.safetensors --quiet
 [ "$(stat -c %s a.npz)" -gt $((limit * 1024)) ] || complain "the data are too small for this test"
 for data in a.safetensors a.npz; do
@@ -16,6 +16,21 @@ for data in a.safetensors a.npz; do
     within "$EXACTFORMER" verify m.safetensors $data --json >out 2>err || complain "verify $data"
     json 'o["exact"] == 50'
 done
+
+# Writers on cells would take more than half: left out unless asked for.
+xf generate gaussian -N 200 -n 1000 -m 1 -d 4 --grid f32 -o c.safetensors -q
+xf build c.safetensors -o c-whole.safetensors --json >out 2>err
+silent_err
+json 'o["writer"] == "diamond"'
+within "$EXACTFORMER" build c.safetensors -o c-model.safetensors --json >out 2>err || complain "cells"
+err_has "for lack of memory"
+json 'o["writer"] == "grid"'
+status=0
+within "$EXACTFORMER" build c.safetensors -o n.safetensors --writer diamond >out 2>err || status=$?
+[ $status = 4 ] || complain "exit status $status without room for cells"
+err_is_one_line
+err_has "numbers a token"
+err_has "--writer grid"
 
 # -0.0 in a file that is mapped: the tokens are copied, and it becomes +0.0.
 put() {
