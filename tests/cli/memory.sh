@@ -32,6 +32,21 @@ err_is_one_line
 err_has "numbers a token"
 err_has "--writer grid"
 
+# What may help is told where it would: 12,800,000 bytes of tokens that have to be in memory.
+xf generate gaussian -N 200 -n 1000 -m 1 -d 8 --grid integer --scale 50 -o lines.jsonl -q
+out_of_memory() { # ARGUMENT...
+    local status=0
+    (ulimit -d 16000 && exec "$EXACTFORMER" "$@") >out 2>err || status=$?
+    [ $status = 4 ] || complain "exit status $status without room for tokens"
+    err_is_one_line
+}
+if (ulimit -d 16000 && exec "$EXACTFORMER" --version) >out 2>&1; then
+    out_of_memory build lines.jsonl -o n.safetensors
+    err_has "out of memory; what may help: --threads 1, --writer grid, the data as .npz or .safetensors"
+    out_of_memory build lines.jsonl -o n.safetensors --writer grid --threads 1
+    err_has "out of memory; what may help: the data as .npz or .safetensors"
+fi
+
 # -0.0 in a file that is mapped: the tokens are copied, and it becomes +0.0.
 put() {
     python3 - "$1" "$2" <<'PYTHON'
