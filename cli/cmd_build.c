@@ -41,6 +41,13 @@ static void print_report(const cli_options *options, const xf_model *model,
     cli_line(options, "written", "%s", options->output);
 }
 
+static void remark_left_out(const cli_options *options, const xf_build_report *report) {
+    if (report->left_out)
+        cli_note((void *)options,
+                 "for lack of memory, ways of building that hold numbers of every token were left "
+                 "out; with more, or with --writer, the model may be shallower");
+}
+
 static json_t *report_json(const cli_options *options, const xf_model *model,
                            const xf_build_report *report) {
     json_t *size =
@@ -130,6 +137,7 @@ static int run(const cli_options *options) {
     if (status == 0)
         status = cli_save_model(&model, options);
     if (status == 0) {
+        remark_left_out(options, &report);
         print_report(options, &model, &report);
         json_t *json = options->json ? report_json(options, &model, &report) : NULL;
         status = cli_finish(options, json, 0);

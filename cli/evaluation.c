@@ -5,6 +5,7 @@
 #include "processes.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static void remark_tau(const cli_options *options, const xf_model *model, double tau) {
     char text[160];
@@ -16,6 +17,13 @@ static void remark_tau(const cli_options *options, const xf_model *model, double
     else
         snprintf(text, sizeof text, "the model is only known to be exact with hardmax attention");
     cli_note((void *)options, text);
+}
+
+/* The engine shares the work among threads of its own, and OpenBLAS would start its own, which wait
+ * for work and take memory, as soon as it is loaded. */
+static void spare_threads(const cli_options *options) {
+    if (options->engine == XF_ENGINE_BLAS)
+        setenv("OPENBLAS_NUM_THREADS", "1", 0);
 }
 
 int cli_evaluation_init(cli_evaluation *out, const cli_options *options, const xf_model *model,
@@ -32,6 +40,7 @@ int cli_evaluation_init(cli_evaluation *out, const cli_options *options, const x
                 .peers = cli_peers()},
         .attention = override ? (xf_attention)options->attention : model->attention,
         .tau = cli_given(options, CLI_TAU_OVERRIDE) ? options->tau : model->tau};
+    spare_threads(options);
     if (out->attention == XF_SOFTMAX)
         remark_tau(options, model, out->tau);
     else if (cli_given(options, CLI_TAU_OVERRIDE))

@@ -1,6 +1,8 @@
 /* Results, JSON, errors and notes. */
 #include "output.h"
 
+#include "memory_hint.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -68,14 +70,17 @@ static void print_json_error(const xf_error *error, const char *message) {
 }
 
 int cli_fail(const cli_options *options, const char *file, const xf_error *error) {
-    size_t room = strlen(error->message) + (file ? strlen(file) : 0) + 64;
+    char hint[128] = "";
+    if (error->status == XF_ERR_MEMORY)
+        cli_memory_hint(hint, sizeof hint, options, error->message);
+    size_t room = strlen(error->message) + strlen(hint) + (file ? strlen(file) : 0) + 64;
     char *line = malloc(room);
     const char *command = options->command ? options->command : "";
     int prefix = 0;
     if (line != NULL) {
         prefix = snprintf(line, room, "exactformer: %s%s", command, *command ? ": " : "");
-        snprintf(line + prefix, room - (size_t)prefix, "%s%s%s", file ? file : "", file ? ": " : "",
-                 error->message);
+        snprintf(line + prefix, room - (size_t)prefix, "%s%s%s%s", file ? file : "",
+                 file ? ": " : "", error->message, hint);
     }
     if (!options->json || !options->quiet)
         print_line(line ? line : error->message);

@@ -52,6 +52,8 @@ typedef struct xf_build_report {
                                logit and its others; > 0 proves the collapse; INFINITY if
                                every n_j = 1 or there are no logits */
     double tau_max;         /* as xf_model.tau_max */
+    int left_out; /* nonzero: writers that read cells, or displacement, were not tried, since they
+                     would have taken half the memory; elsewhere the model may be shallower */
     double seconds_construct;
     double seconds_check;
 } xf_build_report;
@@ -65,7 +67,8 @@ XF_API const char *const *xf_build_writers(void);
  * order of summation, with and without FMA (docs/theory.md). Ends with a self-check of
  * every sequence on the dense engine. `report` may be NULL. `out` need not be initialised and is
  * left cleared on failure. The same data, options and seed give the same weights on
- * every machine and for every number of threads.
+ * every machine and for every number of threads, unless one of them is so short of memory that
+ * ways of building are left out (left_out in the report); a writer that is named is not left out.
  * XF_RESNET sends every token of X_j to a target of Y_j, the same one wherever the token occurs,
  * such that all of Y_j is reached; where the sequences that share tokens do not allow this, it
  * refuses.

@@ -14,7 +14,9 @@ extern "C" {
  * contraction, products with zero included. XF_ENGINE_SPARSE gives the same bits for
  * every input, and costs no more than what the blocks do to a token (docs/engines.md).
  * XF_ENGINE_BLAS is the same formula with the sums left to CBLAS; on exact models the
- * outputs agree on the data set. */
+ * outputs agree on the data set. The library (OpenBLAS) is loaded when this engine is first asked
+ * for, and starts the threads that OPENBLAS_NUM_THREADS allows, though one is all that is used;
+ * where it is absent the engine fails with XF_ERR_IO, where it finds no room with XF_ERR_MEMORY. */
 typedef enum xf_engine { XF_ENGINE_SPARSE = 0, XF_ENGINE_DENSE = 1, XF_ENGINE_BLAS = 2 } xf_engine;
 
 /* All-zero (or NULL) means: sparse engine, attention and tau as in the model, all cores. */

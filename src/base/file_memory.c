@@ -1,6 +1,7 @@
 /* Memory in files: mmap. */
 #include "base/file_memory.h"
 
+#include "base/control_group.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -16,25 +17,12 @@ static double least(double a, double b) {
     return a < b ? a : b;
 }
 
-/* The number in a file of the control group, infinite if there is none ("max"). */
-static double control_limit(const char *path) {
-    char text[32] = "", *end = text;
-    FILE *file = fopen(path, "r");
-    if (file == NULL)
-        return 1e300;
-    int found = fgets(text, sizeof text, file) != NULL;
-    fclose(file);
-    double value = strtod(text, &end);
-    return found && end != text && value > 0 ? value : 1e300;
-}
-
 static double memory_limit(void) {
     double pages = (double)sysconf(_SC_PHYS_PAGES), limit = 1e300;
     struct rlimit data;
     if (pages > 0)
         limit = pages * (double)sysconf(_SC_PAGESIZE);
-    limit = least(limit, control_limit("/sys/fs/cgroup/memory.max"));
-    limit = least(limit, control_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    limit = least(limit, xfi_control_group_memory("/sys/fs/cgroup", "/proc/self/cgroup"));
     if (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY)
         limit = least(limit, (double)data.rlim_cur);
     return limit;

@@ -13,7 +13,7 @@ typedef struct xfi_file_memory {
 } xfi_file_memory;
 
 /* Would `bytes` take more than a quarter of the memory that each of n_processes may use (what the
- * machine has, its control group allows, or RLIMIT_DATA does)? */
+ * machine has, the control groups allow, or RLIMIT_DATA does)? */
 int xfi_memory_is_scarce(int64_t bytes, int n_processes);
 
 /* `bytes` of zeros in a file without a name in $TMPDIR (default /var/tmp), at *out, aligned to

@@ -3,6 +3,7 @@
 #include "construct/pooled.h"
 
 #include "base/error.h"
+#include "base/file_memory.h"
 #include "construct/argmax.h"
 #include "construct/assemble.h"
 #include "construct/balance.h"
@@ -11,6 +12,7 @@
 #include "construct/search.h"
 #include "construct/separation_lift.h"
 #include "construct/writers.h"
+#include "core/share.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,6 +27,7 @@ typedef struct plan {
     xfi_writers writers;
     xfi_best best;
     const xfi_separation *lifts; /* in front of all front ends, or NULL */
+    int left_out;                /* as in xf_build_report */
 } plan;
 
 /* A front end behind lifts. */
@@ -136,6 +139,34 @@ static int cells_pay(const plan *p) {
     return data->n_targets > FEW_TARGETS && p->best.model.n_blocks > least;
 }
 
+/* Numbers for each token, about: cells hold the numbers of all tokens, candidates and a hash table.
+ */
+enum { CELL_NUMBERS = 25, DISPLACEMENT_NUMBERS = 20 };
+
+/* What holds so many numbers a token may take half the memory, if there is a model without it and
+ * nobody asked for it. Processes must agree. */
+static xf_status leave_out(plan *p, int *out, int numbers, xf_error *error) {
+    const xf_build_options *options = p->problem->options;
+    int64_t half = p->problem->data->n_tokens / 2 * numbers * (int64_t)sizeof(double);
+    *out = 0;
+    if (p->best.model.n_blocks == 0 || p->best.small_norm || options->writer != NULL)
+        return XF_OK;
+    double ample = !xfi_memory_is_scarce(half, options->peers != NULL ? options->peers->size : 1);
+    XFI_TRY(xfi_share_least(options->peers, &ample, 1, error));
+    *out = ample == 0;
+    p->left_out |= *out;
+    return XF_OK;
+}
+
+/* Memory ran out where `what` was tried: say how much it takes, and what takes less. */
+static xf_status explain_memory(const plan *p, const char *what, int numbers, const char *instead,
+                                xf_error *error) {
+    double bytes = (double)p->problem->data->n_tokens * numbers * sizeof(double);
+    return xfi_fail(error, XF_ERR_MEMORY,
+                    "out of memory: %s hold about %d numbers a token, here %.3g MB; %s", what,
+                    numbers, bytes / 1e6, instead);
+}
+
 /* The cube needs two bits. */
 static xf_status try_cells_from(plan *p, const xfi_search *search, int b_min, xf_error *error) {
     xfi_cells cells;
@@ -149,10 +180,19 @@ static xf_status try_cells_from(plan *p, const xfi_search *search, int b_min, xf
 }
 
 static xf_status try_cells(plan *p, const xfi_search *search, xf_error *error) {
+    int left_out = 0;
     if (!cells_pay(p))
         return XF_OK;
-    XFI_TRY(try_cells_from(p, search, 1, error));
-    return p->problem->data->n_targets <= 2 ? try_cells_from(p, search, 2, error) : XF_OK;
+    XFI_TRY(leave_out(p, &left_out, CELL_NUMBERS, error));
+    if (left_out)
+        return XF_OK;
+    xf_status status = try_cells_from(p, search, 1, error);
+    if (status == XF_OK && p->problem->data->n_targets <= 2)
+        status = try_cells_from(p, search, 2, error);
+    if (status != XF_ERR_MEMORY)
+        return status;
+    return explain_memory(p, "writers that read cells", CELL_NUMBERS,
+                          "--writer grid needs none of them", error);
 }
 
 /* The features found so far: lanes behind their pairs, or cells where only these are wanted. */
@@ -282,12 +322,20 @@ static int room_pays(const plan *p) {
 /* Many sequences in few bits: when nothing else separates them, or separates them well, or on
  * demand. */
 static xf_status try_displacement(plan *p, xf_error *error) {
-    int found = 0;
+    int found = 0, left_out = 0;
     if ((p->best.model.n_blocks != 0 && !room_pays(p)) ||
         !xfi_problem_wants_front(p->problem, "displacement") || !wants_lanes(p) ||
         p->problem->data->n_targets == 1)
         return XF_OK;
-    return xfi_displace_best(&p->best, &found, &p->writers, p->problem, error);
+    XFI_TRY(leave_out(p, &left_out, DISPLACEMENT_NUMBERS, error));
+    if (left_out)
+        return XF_OK;
+    xf_status status = xfi_displace_best(&p->best, &found, &p->writers, p->problem, error);
+    if (status != XF_ERR_MEMORY)
+        return status;
+    return explain_memory(p, "displacement front ends", DISPLACEMENT_NUMBERS,
+                          "use fewer or shorter sequences, or --dtype f64, which seldom needs them",
+                          error);
 }
 
 /* Front ends for the lifted tokens. */
@@ -402,5 +450,6 @@ xf_status xfi_build_pooled(xf_model *out, xfi_problem *problem, xf_build_report 
     }
     finish(&p, out);
     *report = p.best.report;
+    report->left_out = p.left_out;
     return XF_OK;
 }

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/threads.h"
+#include "num/blas.h"
 
 #include <stddef.h>
 
@@ -67,6 +68,8 @@ static int thread_count(const xf_run_options *options) {
 
 xf_status xfi_prepared_new(xfi_prepared *out, const xf_model *model, const xf_run_options *options,
                            xf_error *error) {
+    if (options->engine == XF_ENGINE_BLAS)
+        XFI_TRY(xfi_blas_load(thread_count(options), error));
     *out = (xfi_prepared){.engine = options->engine,
                           .attention =
                               options->override_attention ? options->attention : model->attention,

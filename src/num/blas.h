@@ -1,10 +1,18 @@
-/* The only user of CBLAS. Matrices are row-major; sums are taken in whatever order the library
- * likes, so the numeric class of everything here is approximate. Sizes beyond int are cut by
- * the callers (tiles). */
+/* The only user of CBLAS, which is loaded when the first one asks for it: nobody else waits for
+ * the library or for the threads that it starts. Matrices are row-major; sums are taken in whatever
+ * order the library likes, so the numeric class of everything here is approximate. Sizes beyond int
+ * are cut by the callers (tiles). */
 #ifndef XFI_NUM_BLAS_H
 #define XFI_NUM_BLAS_H
 
+#include <exactformer/status.h>
+
 #include <stdint.h>
+
+/* Load the library, OpenBLAS or another one with the C interface, for so many threads of ours that
+ * call it at once. To be called, by any thread, before anything else here; does nothing where an
+ * earlier call had as many. Errors: XF_ERR_IO, XF_ERR_MEMORY. */
+xf_status xfi_blas_load(int callers, xf_error *error);
 
 /* Set the number of threads of the library (one for the whole process; no effect on other
  * libraries than OpenBLAS); returns the number so far. */

@@ -33,6 +33,12 @@ if [ -c /dev/full ]; then
     xf verify m.safetensors a.npz >/dev/full 2>err || status=$?
     [ $status = 4 ]
 fi
+# 4: OpenMP gives up where it cannot start a thread (but not within a sanitizer's limits)
+if (ulimit -v 500000 && xf verify m.safetensors a.npz --threads 1) >out 2>&1; then
+    status=0
+    (ulimit -v 500000 && OMP_STACKSIZE=1G xf verify m.safetensors a.npz --threads 2) >out 2>err || status=$?
+    [ $status = 4 ] || complain "exit status $status without threads"
+fi
 # 5: tokens that binary32 cannot tell apart
 echo '{"x": [[1]], "y": [[1]]}' >close.jsonl
 echo '{"x": [[1.0000000001]], "y": [[2]]}' >>close.jsonl

@@ -74,6 +74,7 @@ static void equal_where_sums_are_exact(void **state) {
 
 static void threads_of_the_library_are_restored(void **state) {
     (void)state;
+    assert_int_equal(xfi_blas_load(1, NULL), XF_OK);
     int before = xfi_blas_set_threads(2);
     xft_toy toy = {.n_blocks = 1, .d = 3, .width = 2, .seed = 1};
     difference(&toy, 2, 2);
