@@ -1,15 +1,10 @@
-/* exactformer: the program. Finds the command, parses its options, runs it. */
+/* exactformer: the program, with all commands, in one process. */
 #include "commands.h"
 
-#include <stddef.h>
-
 int main(int argc, char **argv) {
-    const cli_command *command = argc > 1 ? cli_find_command(argv[1]) : NULL;
-    if (command == NULL)
-        return cli_program(argc, argv);
-    cli_options options;
-    int status = 0;
-    if (!cli_parse(&options, &status, command, argc - 1, argv + 1))
-        return status;
-    return command->run(&options);
+    const cli_program program = {
+        .about = "Constructs, without training, a transformer that maps every input sequence of a "
+                 "data set exactly to its output sequence.",
+        .commands = cli_all_commands};
+    return cli_run_program(&program, argc, argv);
 }
