@@ -102,6 +102,11 @@ def integer(parameter: str, value: object, low: int, high: int) -> int:
     raise errors.UsageError(f"{parameter} must be a whole number from {low} to {high}: {value!r}")
 
 
+def threads_value(threads: object) -> int:
+    """A number of threads, 0 for as many as there are cores; UsageError if it is none."""
+    return integer("threads", threads, 0, 2**31 - 1)
+
+
 def temperature(tau: float) -> float:
     """A softmax temperature; UsageError if it is none."""
     if not isinstance(tau, (int, float, np.number)) or not 0 < tau < math.inf:
