@@ -88,8 +88,8 @@ class Certificate:
 
         Raises
         ------
-        FileError
-            It cannot be written.
+        FileError, UsageError
+            It cannot be written; the path is none.
         """
         call(lib.xf_certificate_save, self._pointer, c_path(path))
 

@@ -25,7 +25,7 @@ from ._bind import (
 )
 from ._core import ffi, lib
 from .dataset import Dataset
-from .errors import NotExactError
+from .errors import NotExactError, UsageError
 from .reports import Report, Trace
 
 
@@ -97,6 +97,8 @@ def trace(
     options, found = ffi.new("xf_trace_options *"), ffi.new("xf_snapshots *")
     options.every = integer("every", every, 1, 2**62)
     options.max_bytes = integer("max_bytes", max_bytes, 0, 2**62)
+    if not isinstance(phase, (str, type(None))):
+        raise UsageError(f"phase must be the name of one: {phase!r}")
     name = ffi.NULL if phase is None else ffi.new("char[]", phase.encode())
     options.phase = name
     how.fill(options.run)

@@ -75,7 +75,7 @@ def fit(
     seed : int
         Of the random candidate directions.
     threads : int
-        0: as many as there are cores.
+        0: as many as there are cores; negative numbers are refused.
     optimise : {"depth", "norm"}
         What to make small among all that can be built.
     front, writer : str, optional
@@ -144,7 +144,7 @@ def _dtype_name(dtype: Any) -> Any:
 def _name(parameter: str, value: str | None, known: tuple[str, ...]) -> Any:
     if value is None:
         return ffi.NULL
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise UsageError(f"unknown {parameter} {value!r}: use {', '.join(map(repr, known))}")
     return ffi.new("char[]", value.encode())
 

@@ -73,8 +73,8 @@ class Model:
 
         Raises
         ------
-        FileError, DataError
-            It cannot be read; it is no model, or a damaged one.
+        FileError, DataError, UsageError
+            It cannot be read; it is no model, or a damaged one; the path is none.
         """
         pointer = new_model()
         call(lib.xf_model_load, pointer, c_path(path))
@@ -96,7 +96,7 @@ class Model:
         Raises
         ------
         DataError
-            A tensor or a key is missing or has the wrong shape; a weight is not finite, or no
+            These are no mappings; a tensor or a key is missing or has the wrong shape; a weight is not finite, or no
             float32 number though the config says F32.
         """
         return cls(assembled(tensors, config))
@@ -114,7 +114,7 @@ class Model:
         Raises
         ------
         FileError, UsageError
-            It cannot be written; there is no such layout.
+            It cannot be written; there is no such layout; the path is none.
         """
         chosen = LAYOUT.value("layout", layout)
         call(lib.xf_model_save_as, self._pointer, c_path(path), chosen)
@@ -146,7 +146,7 @@ class Model:
         Raises
         ------
         FileError, UsageError
-            It cannot be written; there is no such attention or temperature.
+            It cannot be written; there is no such attention or temperature; the path is none.
         """
         from .onnx_export import to_onnx
 
@@ -166,8 +166,8 @@ class Model:
 
         Raises
         ------
-        FileError, DataError
-            Something cannot be read or written; the certificate is no JSON object.
+        FileError, DataError, UsageError
+            Something cannot be read or written; the certificate is no JSON object; a path is none.
         """
         from .hub import export_hub
 
@@ -251,7 +251,7 @@ class Model:
             "dense" is the definition of the bits, every sum in index order; "sparse" gives the same
             and leaves out zeros; "blas" sums in CBLAS's order.
         threads : int
-            0: as many as there are cores.
+            0: as many as there are cores; negative numbers are refused.
         progress : bool or callable
             True: a tqdm bar. A callable gets (phase, share done) and may return True to stop.
 

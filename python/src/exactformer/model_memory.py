@@ -51,6 +51,9 @@ def read_config(pointer: Any) -> dict[str, Any]:
 
 def assembled(tensors: Mapping[str, npt.ArrayLike], config: Mapping[str, Any]) -> Any:
     """A checked xf_model of given weights; DataError for what does not fit."""
+    for name, value in (("tensors", tensors), ("config", config)):
+        if not isinstance(value, Mapping):
+            raise DataError(f"{name} is a {type(value).__name__}, not a mapping")
     pointer = new_model()
     try:
         line = json.dumps(dict(config)).encode()
