@@ -154,6 +154,7 @@ def test_no_paths(path: Any, model: Model, three: Dataset, tmp_path: Path) -> No
         lambda: Model.load(path),
         lambda: Dataset.load(path),
         lambda: exactformer.certify(path, three),
+        lambda: exactformer.diagnose(path, model),
         lambda: model.save(path),
         lambda: three.save(path),
         lambda: exactformer.certify(model, three).save(path),
