@@ -16,10 +16,18 @@ extern const cli_command cli_diagnose;
 extern const cli_command cli_train;
 extern const cli_command cli_golden;
 
-/* What `exactformer` does without a command: --help, --version or a complaint. */
-int cli_program(int argc, char **argv);
+/* All of them, NULL-terminated. */
+extern const cli_command *const cli_all_commands[];
 
-/* NULL if there is no such command. */
-const cli_command *cli_find_command(const char *name);
+/* A program made of commands. */
+typedef struct cli_program {
+    const char *about;                  /* for --help */
+    const cli_command *const *commands; /* those it has, NULL-terminated */
+    const char *elsewhere;              /* why it has no others; NULL if it has them all */
+} cli_program;
+
+/* Find the command, parse its options, run it. Without one: --help, --version or a complaint.
+ * Returns the exit status. */
+int cli_run_program(const cli_program *program, int argc, char **argv);
 
 #endif

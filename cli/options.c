@@ -3,6 +3,7 @@
 
 #include "option_table.h"
 #include "output.h"
+#include "processes.h"
 #include "values.h"
 
 #include <argp.h>
@@ -76,7 +77,8 @@ static error_t finish(parser *p, int exit_status) {
 static error_t print_help(parser *p) {
     char name[64];
     const char *command = p->command->name;
-    snprintf(name, sizeof name, "exactformer%s%s", command ? " " : "", command ? command : "");
+    snprintf(name, sizeof name, "%s%s%s", cli_program_name, command ? " " : "",
+             command ? command : "");
     argp_help(p->argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
     return finish(p, cli_finish(&(cli_options){0}, NULL, 0));
 }
@@ -105,8 +107,9 @@ static error_t take_argument(parser *p, const char *text) {
 static error_t check_arguments(parser *p) {
     int n = p->options->n_arguments;
     if (n < p->command->n_required && !p->options->list)
-        return finish(p, cli_usage(p->options, "%s is missing; see exactformer %s --help",
-                                   p->command->argument_names[n], p->command->name));
+        return finish(p,
+                      cli_usage(p->options, "%s is missing; see %s %s --help",
+                                p->command->argument_names[n], cli_program_name, p->command->name));
     return 0;
 }
 

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+const char cli_program_name[] = "exactformer";
+
 const xf_peers *cli_peers(void) {
     return NULL;
 }

@@ -5,6 +5,9 @@
 
 #include <exactformer/peers.h>
 
+/* What the program is called. */
+extern const char cli_program_name[];
+
 /* NULL for one process. */
 const xf_peers *cli_peers(void);
 

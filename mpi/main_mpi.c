@@ -10,7 +10,6 @@
  * that gives up tells it once, at its end. So all notice in the same exchange, and none waits for
  * another that has left. */
 #include "../cli/commands.h"
-#include "../cli/output.h"
 #include "../cli/processes.h"
 
 #include <mpi.h>
@@ -29,6 +28,8 @@ typedef struct world {
 } world;
 
 static world the_world;
+
+const char cli_program_name[] = "exactformer-mpi";
 
 const xf_peers *cli_peers(void) {
     return &the_world.peers;
@@ -101,21 +102,16 @@ static int release(held *out, int speaks) {
     return ok && fflush(out->stream) == 0;
 }
 
-static int refuse(const cli_command *command) {
-    cli_options options = {.command = command != NULL ? command->name : NULL};
-    return cli_usage(&options, "exactformer-mpi has the commands build and verify; the others are "
-                               "those of exactformer");
-}
-
 static int run_command(int argc, char **argv) {
-    const cli_command *command = argc > 1 ? cli_find_command(argv[1]) : NULL;
-    if (command != &cli_build && command != &cli_verify)
-        return argc > 1 && argv[1][0] == '-' ? cli_program(argc, argv) : refuse(command);
-    cli_options options;
-    int status = 0;
-    if (!cli_parse(&options, &status, command, argc - 1, argv + 1))
-        return status;
-    return command->run(&options);
+    static const cli_command *const commands[] = {&cli_build, &cli_verify, NULL};
+    static const cli_program program = {
+        .about = "Builds and verifies exact transformers by several processes, each with its own "
+                 "share of the sequences; model and report are those of one process, to the last "
+                 "bit. Call it through mpirun, all processes with the same arguments:\n\n"
+                 "  mpirun -n P exactformer-mpi COMMAND [ARGUMENT...]\n",
+        .commands = commands,
+        .elsewhere = "exactformer-mpi has build and verify, exactformer has the others"};
+    return cli_run_program(&program, argc, argv);
 }
 
 /* Run the command, agree on who speaks, and speak. */

@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 ZERO, ONE, WORK = Fraction(0), Fraction(1), 1e7  # WORK: tokens times neurons up to which all sequences are looked at
 class Unproved(Exception): pass
+class Broken(Exception): pass  # a file that makes no sense; the text says what is wrong
 # ---- numbers -------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=None)
 def two(e):
@@ -276,9 +277,18 @@ def unpack(kind, raw, order="<"):  # kind: a letter and the bytes of an element
     return struct.unpack(f"{order}{len(raw) // int(kind[1])}{code.upper() if kind[0] == 'u' else code}", raw)
 def read_safetensors(raw):  # metadata, {name: (type, shape, values)}
     start = 8 + int.from_bytes(raw[:8], "little")
+    if len(raw) < 8 or start > len(raw):
+        raise Broken("the file ends within its header")
     header, kind = json.loads(raw[8:start]), lambda t: t[0].lower() + str(int(t[1:]) // 8)
-    values = lambda t: unpack(kind(t["dtype"]), raw[start:][slice(*t["data_offsets"])])
-    return header.pop("__metadata__", {}), {n: (t["dtype"], t["shape"], values(t)) for n, t in header.items()}
+    meta, tensors = header.pop("__metadata__", {}), {}
+    for name, t in header.items():
+        a, b = t["data_offsets"]
+        if not 0 <= a <= b <= len(raw) - start:
+            raise Broken("a tensor lies outside the file: it is truncated or damaged")
+        tensors[name] = t["dtype"], t["shape"], unpack(kind(t["dtype"]), raw[start + a:start + b])
+        if math.prod(t["shape"]) != len(tensors[name][2]):
+            raise Broken("the shape of a tensor does not fit the number of its values")
+    return meta, tensors
 def read_npy(raw):
     start = 12 if raw[6] > 1 else 10
     end = start + int.from_bytes(raw[8:start], "little")
@@ -291,7 +301,7 @@ def read_npy(raw):
 def read_dataset(path, raw):  # [(X_j, Y_j)], tokens are tuples of floats
     def rows(flat, d):
         if any(float(v) != v or math.isinf(v) for v in flat):
-            raise ValueError("a value of the data is not a finite binary64 number")
+            raise Broken("a value of the data is not a finite binary64 number")
         return list(zip(*[map(float, flat)] * d))
     if path.endswith(".jsonl"):
         lines = [json.loads(line) for line in raw.decode().splitlines() if line.strip()]
@@ -307,9 +317,11 @@ def read_dataset(path, raw):  # [(X_j, Y_j)], tokens are tuples of floats
             shape, tokens = arrays[name][1], rows(arrays[name][2], arrays["x"][1][-1])
             even = range(0, len(tokens) + 1, shape[1] if len(shape) == 3 else 1)
             ends = arrays.get(name + "_offsets", (0, 0, even))[2]
-            if ends[0] or ends[-1] != len(tokens):
-                raise ValueError(f"the offsets of {name} do not fit")
+            if ends[0] or ends[-1] != len(tokens) or any(a >= b for a, b in zip(ends, ends[1:])):
+                raise Broken(f"the offsets of {name} do not fit")
             sides.append([tokens[a:b] for a, b in zip(ends, ends[1:])])
+    if len({len(side) for side in sides}) != 1 or len({len(t) for side in sides for ts in side for t in ts}) != 1:
+        raise Broken("there are not as many targets as inputs, or tokens differ in their number of coordinates")
     return list(zip(*sides))
 class Matrix:
     def __init__(self, fits, alpha, left, right, full):  # alpha I + left right^T + full
@@ -322,12 +334,19 @@ class Model:
     def __init__(self, raw):
         meta, tensors = read_safetensors(raw)
         if "ff.W" not in tensors:
-            raise ValueError("the model is not in the interchange layout: `exactformer export` first")
+            raise Broken("the model is not in the interchange layout: `exactformer export` first")
         (self.dtype, (L, self.d, self.width), _), config = tensors["ff.W"], json.loads(meta.get("config", "{}"))
         self.format = {"F64": (53, -1022), "F32": (24, -126)}[self.dtype]
         self.weights = {n: t[2] for n, t in tensors.items() if n[:3] in ("ff.", "sa.")}
         self.causal, self.positions = bool(config.get("causal")), config.get("positions")
-        self.order = config.get("order", "ff-sa")
+        self.order, d, w = config.get("order", "ff-sa"), self.d, self.width
+        shapes = {"ff.eta": [], "ff.W": [d, w], "ff.U": [w, d], "ff.b": [w], "sa.rho": []}
+        for m in ("sa.A.", "sa.V."):
+            shapes |= {m + "alpha": [], m + "left": [d], m + "right": [d]}
+        if any(name not in tensors or tensors[name][1] != [L, *shape] for name, shape in shapes.items()):
+            raise Broken("tensors of the model are missing or have the wrong shape")
+        if self.positions is not None and (type(self.positions) is not int or not 0 <= self.positions <= 1074):
+            raise Broken("the positions of the model's config are no whole number from 0 to 1074")
         self.blocks = [Block(self, b, self.d, self.width) for b in range(L)]
 class Block:
     def __init__(self, model, b, d, w):
@@ -339,7 +358,53 @@ class Block:
         self.columns = [[(i, Fraction(W[c * w + i])) for i in range(w) if W[c * w + i]] for c in range(d)]
         self.A, self.V = (Matrix(Floats(*model.format).fits, *exact(m + "alpha", 1), exact(m + "left", d), exact(
             m + "right", d), list(zip(*[iter(exact(m + "full", d * d))] * d))) for m in ("sa.A.", "sa.V."))
+def load(path, what, read):  # (what `read` makes of the file, its bytes)
+    with open(path, "rb") as f:
+        raw = f.read()
+    try:
+        return read(raw), raw
+    except Broken as e:
+        raise Broken(f"{path}: {e}") from None
+    except Exception:  # anything may be wrong with strangers' files
+        raise Broken(f"{path}: damaged, or no {what}") from None
 # ---- the certificate -----------------------------------------------------------------------------------------------
+def one_of(*values): return lambda v: type(v) is str and v in values, "one of " + ", ".join(values)
+WHOLE = lambda v: type(v) is int and 0 <= v < 2 ** 63, "a whole number below 2^63"
+HASH = (lambda v: v is None or type(v) is str and len(v) == 64 and not set(v) - set("0123456789abcdef"),
+        "a SHA-256 or null")
+TAU = lambda v: v is None or type(v) in (int, float) and 0 < v < 2 ** 1024, "a finite number above 0 or null"
+ULP = lambda v: v is None or type(v) is int and 1 <= v <= 1024, "a whole number from 1 to 1024 or null"
+CLAIM = {"answer": one_of("yes", "no", "unknown"), "tau_max": TAU}
+FORM = {  # of a certificate, as far as it is looked at: (test, what it tests) or the members of an object
+    "model": {"sha256": HASH, "dtype": one_of("F64", "F32"), "d": WHOLE, "width": WHOLE, "blocks": WHOLE,
+              "order": one_of("ff-sa", "sa-ff"), "causal": (lambda v: type(v) is bool, "true or false"),
+              "attention": one_of("hardmax", "softmax")},
+    "dataset": {"sha256": HASH, "sequences": WHOLE, "tokens": WHOLE, "targets": WHOLE},
+    "claims": {"real": CLAIM,
+               "ieee": {**CLAIM, "conditions": {"subnormals": one_of("absent", "possible"), "exp_ulp": ULP}}}}
+def conform(value, form, name):
+    if isinstance(form, tuple):
+        if not form[0](value):
+            raise Broken(f"{name} is not {form[1]}")
+        return
+    if not isinstance(value, dict):
+        raise Broken(f"{name or 'the certificate'} is not an object")
+    for key, part in form.items():
+        inner = f"{name}.{key}" if name else key
+        if key not in value:
+            raise Broken(f"{inner} is missing")
+        conform(value[key], part, inner)
+def read_certificate(raw):
+    def no_number(text): raise Broken(f"{text} is no number of JSON")
+    try:
+        certificate = json.loads(raw.decode("utf-8"), parse_constant=no_number)
+    except json.JSONDecodeError as e:
+        ends = "the file ends too early, or " if e.pos >= len(e.doc.rstrip()) else ""
+        raise Broken(f"not JSON: {ends}line {e.lineno}, column {e.colno} makes no sense") from None
+    except (ValueError, RecursionError):
+        raise Broken("not JSON: no UTF-8, a number of thousands of digits, or nested too deeply") from None
+    conform(certificate, FORM, "")
+    return certificate
 def failure(evaluation, x, y):  # None, or what could not be proved of a sequence
     try:
         out = evaluation.run(x)
@@ -350,11 +415,14 @@ def failure(evaluation, x, y):  # None, or what could not be proved of a sequenc
     same = not open_ and set(map(tuple, out)) == {tuple(map(Fraction, t)) for t in y}
     return open_[0] if open_ else None if same else "the outputs are not the targets"
 def check(args):
-    raw = [open(path, "rb").read() for path in (args.certificate, args.model, args.dataset)]
-    certificate, model, pairs = json.loads(raw[0]), Model(raw[1]), read_dataset(args.dataset, raw[2])
+    read_pairs = lambda raw: read_dataset(args.dataset, raw)
+    (certificate, model, pairs), raw = zip(load(args.certificate, "certificate", read_certificate), load(
+        args.model, "model file of exactformer", Model), load(args.dataset, "data set", read_pairs))
     if len(pairs[0][0][0]) + 1 == model.d and model.positions is not None:  # build --positions append
         place = lambda tokens: [t + (l * 2.0 ** -model.positions,) for l, t in enumerate(tokens)]
         pairs = [(place(x), place(y)) for x, y in pairs]
+    if len(pairs[0][0][0]) != model.d:
+        raise Broken(f"{args.dataset}: tokens have {len(pairs[0][0][0])} coordinates, those of the model {model.d}")
     pairs = list({frozenset(x): (x, y) for x, y in pairs}.values())  # a repeated pair counts once
     tokens, digests = sum(len(x) for x, _ in pairs), [hashlib.sha256(r).hexdigest() for r in raw]
     facts = [("model", dict(sha256=digests[1], dtype=model.dtype, d=model.d, width=model.width, order=model.order,
@@ -368,7 +436,7 @@ def check(args):
     subnormal = any(0 < abs(v) < 2.0 ** model.format[1] for group in groups for v in group)
     for sense in ("real", "ieee") if not failures else ():
         claim, bad = certificate["claims"][sense], []
-        conditions, tau = claim.get("conditions", {}), claim["tau_max"]
+        conditions, tau = claim["conditions"] if sense == "ieee" else {}, claim["tau_max"]
         if claim["answer"] != "yes":
             failures.append(f"{sense}: the certificate's answer is {claim['answer']}")
             continue
@@ -381,6 +449,9 @@ def check(args):
             bad.append(f"{sense}: subnormal numbers may occur")
         failures += bad
     return failures
+def complain(status, text):
+    print("check_certificate: " + "".join(c if c.isprintable() else "?" for c in text), file=sys.stderr)
+    return status
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     for name in ("certificate", "model", "dataset"):
@@ -388,13 +459,21 @@ def main():
     parser.add_argument("--all", action="store_true", help="every sequence, however long it takes")
     parser.add_argument("--sample", type=int, metavar="K", help="K sequences drawn at random (large models: 16)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    args = parser.parse_args()
     try:
-        failures = check(parser.parse_args())
-    except Exception as e:  # anything may be wrong with strangers' files
-        print(f"check_certificate: {type(e).__name__}: {e}", file=sys.stderr)
-        sys.exit(4 if isinstance(e, OSError) else 3)
-    print(*failures[:20], "NOT confirmed" if failures else "confirmed", sep="\n")
-    sys.exit(1 if failures else 0)
+        failures = check(args)
+        print(*failures[:20], "NOT confirmed" if failures else "confirmed", sep="\n")
+        status = 1 if failures else 0
+    except OSError as e:
+        status = complain(4, f"{e.filename}: {e.strerror}" if e.filename else e.strerror or "cannot read or write")
+    except Broken as e:
+        status = complain(3, str(e))
+    except KeyboardInterrupt:
+        status = 130
+    except Exception as e:
+        text = f"{args.certificate}, {args.model} and {args.dataset} cannot be checked together"
+        status = complain(3, f"{text} ({type(e).__name__})")
+    sys.exit(status)
 
 if __name__ == "__main__":
     main()

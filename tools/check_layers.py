@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check the dependency law of docs/architecture.md and print every offender.
+"""Check the dependency law of docs/architecture.md and the list of files; print every offender.
 
     tools/check_layers.py [--root DIR] [--objects BUILD_DIR]
 
@@ -8,7 +8,9 @@
 2. The program (cli/) and the examples see the public headers only; public headers
    see only public headers.
 3. The names of .c files are unique in the tree, and so are the names of .h files.
-4. With --objects: what a folder *calls* keeps the law too, found by nm in the object
+4. docs/files.md lists, in a section for each folder, the files of this folder: every
+   one, under its name with or without the ending, and no others.
+5. With --objects: what a folder *calls* keeps the law too, found by nm in the object
    files. A public function may be declared in a header that everyone sees, so
    includes alone do not show such a call.
 
@@ -37,6 +39,9 @@ LAW = {
     "api": {"base", "num", "fmt", "core", "io", "engine", "generate", "train", "certify", "construct"},
 }
 
+# What docs/files.md has sections about, besides the folders of src/.
+LISTED = ("cli", "mpi", "python/src/exactformer", "python/tests/conformance", "tests/support")
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -49,6 +54,15 @@ def includes(path):
 
 def sources(folder):
     return sorted(p for p in folder.rglob("*") if p.suffix in (".c", ".h"))
+
+
+def sections(text):
+    """Line, heading and body of every section of docs/files.md."""
+    parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
+    line = 1 + parts[0].count("\n")
+    for heading, body in zip(parts[1::2], parts[2::2]):
+        yield line, heading.strip().rstrip("/"), body
+        line += 1 + body.count("\n")
 
 
 class Tree:
@@ -106,6 +120,28 @@ class Tree:
             for path in paths[1:]:
                 self.report(path, 0, f"the name {name} is taken by {paths[0].relative_to(self.root)}")
 
+    def check_list(self):
+        page = self.root / "docs" / "files.md"
+        folders = {f"src/{p.name}" for p in (self.root / "src").iterdir() if p.is_dir()}
+        folders |= {name for name in LISTED if (self.root / name).is_dir()}
+        text = page.read_text(encoding="utf-8") if page.is_file() else ""
+        for line, name, body in sections(text):
+            if name not in folders:
+                self.report(page, line, f"a section about {name}/, which is no folder to list")
+                continue
+            folders.remove(name)
+            self.check_section(page, line, name, set(re.findall(r"`([^`]+)`", body)))
+        for name in sorted(folders):
+            self.report(page, 0, f"no section about {name}/")
+
+    def check_section(self, page, line, folder, named):
+        files = [p for p in sorted((self.root / folder).iterdir()) if p.suffix in (".c", ".h", ".py")]
+        for path in files:
+            if not named & {path.name, path.stem}:
+                self.report(page, line, f"{folder}/{path.name} is not listed")
+        for name in sorted(named - {n for p in files for n in (p.name, p.stem)}):
+            self.report(page, line, f"{folder}/ has no file {name}")
+
     def check_calls(self, build):
         objects = sorted((build / "CMakeFiles" / "xf_objects.dir" / "src").rglob("*.o"))
         if not objects:
@@ -140,13 +176,14 @@ def main():
     tree.check_library()
     tree.check_clients()
     tree.check_names()
+    tree.check_list()
     if arguments.objects:
         tree.check_calls(arguments.objects)
     for offence in tree.offences:
         print(offence)
     if tree.offences:
         sys.exit(1)
-    print("dependency law: kept")
+    print("dependency law: kept, list of files: complete")
 
 
 if __name__ == "__main__":

@@ -147,6 +147,58 @@ def test_bad_calls(model: Model, three: Dataset, tmp_path: Path) -> None:
         print(Dataset(X).targets)
 
 
+@pytest.mark.parametrize("path", [None, 3, 2.5, [], object()], ids=["None", "int", "float", "list", "object"])
+def test_no_paths(path: Any, model: Model, three: Dataset, tmp_path: Path) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: exactformer.load(path),
+        lambda: Model.load(path),
+        lambda: Dataset.load(path),
+        lambda: exactformer.certify(path, three),
+        lambda: exactformer.diagnose(path, model),
+        lambda: model.save(path),
+        lambda: three.save(path),
+        lambda: exactformer.certify(model, three).save(path),
+        lambda: model.to_onnx(path),
+        lambda: model.export_hub(path),
+        lambda: exactformer.write_module_file(path),
+    ]
+    if path is not None:
+        calls.append(lambda: model.export_hub(tmp_path, certificate=path))
+    for number, attempt in enumerate(calls):
+        with pytest.raises(UsageError, match="a path is needed, a str or an os.PathLike, not") as caught:
+            print(number, attempt())
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [3, 2.5, [], object()], ids=["int", "float", "list", "object"])
+def test_no_names(value: Any, model: Model) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: model.trace(X, phase=value),
+        lambda: exactformer.datasets.generate(value),
+        lambda: exactformer.fit(X, Y, front=value),
+        lambda: exactformer.fit(X, Y, writer=value),
+    ]
+    for number, attempt in enumerate(calls):
+        with pytest.raises(UsageError):
+            print(number, attempt())
+
+
+@pytest.mark.parametrize("threads", [-1, -(2**40), 2**31, 1.0, "2", True, None], ids=repr)
+def test_numbers_of_threads(threads: Any, model: Model, three: Dataset) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: exactformer.fit(three, threads=threads),
+        lambda: exactformer.Exactformer(threads=threads).fit(three),
+        lambda: exactformer.certify(model, three, threads=threads),
+        lambda: model.predict(X, threads=threads),
+        lambda: model.predict_sets(X, threads=threads),
+        lambda: model.verify(three, threads=threads),
+        lambda: model.trace(X, threads=threads),
+    ]
+    for number, attempt in enumerate(calls):
+        with pytest.raises(UsageError, match="threads must be .* as there are cores"):
+            print(number, attempt())
+
+
 def test_files(tmp_path: Path, model: Model, three: Dataset) -> None:
     with pytest.raises(exactformer.FileError, match="absent.npz") as caught:
         exactformer.fit(tmp_path / "absent.npz")
@@ -176,6 +228,7 @@ def test_not_exact(model: Model) -> None:
 
 def test_tensors_and_config(model: Model) -> None:
     tensors, config = dict(model.tensors), model.config
+    no_mapping: Any = None
     changes: list[tuple[Callable[[], object], str]] = [
         (lambda: Model.from_tensors({**tensors, "ff.b": np.zeros(3)}, config), "shape"),
         (lambda: Model.from_tensors({"ff.b": tensors["ff.b"]}, config), "no tensor"),
@@ -184,6 +237,8 @@ def test_tensors_and_config(model: Model) -> None:
         (lambda: Model.from_tensors(tensors, {**config, "dtype": "F32"}), "binary32"),
         (lambda: Model.from_tensors(tensors, {**config, "tau": object()}), "JSON"),
         (lambda: Model.from_tensors(tensors, {}), "missing"),
+        (lambda: Model.from_tensors(no_mapping, config), "tensors is a NoneType, not a mapping"),
+        (lambda: Model.from_tensors(tensors, no_mapping), "config is a NoneType, not a mapping"),
         (lambda: Model.from_tensors({**tensors, "sa.rho": np.full(7, NAN)}, config), "finite|nan"),
     ]
     for change, message in changes:

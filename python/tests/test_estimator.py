@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 
 from conftest import X, Y
-from exactformer import Exactformer
+from exactformer import Exactformer, fit
 
 
 def test_fit_predict_score() -> None:
@@ -25,3 +27,11 @@ def test_parameters() -> None:
     assert clone.get_params() == params and not hasattr(clone, "model_")
     assert clone.set_params(seed=3, dtype="f64") is clone
     assert clone.get_params() == {**params, "seed": 3, "dtype": "f64"}
+
+
+def test_parameters_are_those_of_fit() -> None:
+    wanted = inspect.signature(fit).parameters
+    left_out = {"X", "Y", "self_check", "positions"}
+    found = inspect.signature(Exactformer).parameters
+    assert list(found) == [name for name in wanted if name not in left_out]
+    assert all(found[name].default == wanted[name].default for name in found)

@@ -1,5 +1,5 @@
-/* An attention layer on the boxes of one sequence: C-mean, C-value, C-hard, C-soft of
- * docs/certify.md. */
+/* An attention layer on the boxes of one sequence. The lemmas of docs/certify.md have files of
+ * their own: C-mean cert_mean.h, C-value cert_value.h, C-hard and C-soft cert_attention.h. */
 #ifndef XFI_CERTIFY_CERT_MIX_H
 #define XFI_CERTIFY_CERT_MIX_H
 
@@ -7,6 +7,10 @@
 #include "certify/cert_sum.h"
 
 #include <exactformer/model.h>
+
+/* Covers the rounding of bounds that are computed in binary64 in an attention layer: sums of at
+ * most 2^20 terms. */
+#define XFI_MIX_INFLATE (1.0 + 0x1p-30)
 
 /* Which attention, at which temperatures. */
 typedef struct xfi_heat {

@@ -73,6 +73,14 @@ static inline int32_t xfi_exponent_of(double v) {
     return v == 0.0 ? XFI_EXPONENT_OF_ZERO : xfi_lowest_bit(v);
 }
 
+static inline int32_t xfi_exponent_min(int32_t a, int32_t b) {
+    return a < b ? a : b;
+}
+
+static inline int32_t xfi_exponent_max(int32_t a, int32_t b) {
+    return a > b ? a : b;
+}
+
 static inline int xfi_is_power_of_two(double v) {
     return v != 0.0 && xfi_lowest_bit(v) == xfi_exponent(v);
 }

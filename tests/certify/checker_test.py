@@ -338,8 +338,86 @@ class Files(Folder):
         write(model, read(model)[:100])
         done = confirm(certificate, model, data)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1))
-        write(certificate, b"{}")
-        self.assertEqual(confirm(certificate, model, data).returncode, 3)
+
+    def broken(self, files, path, text):
+        """Status 3 and one line that names the file and says what is wrong, without a word of Python's."""
+        done = confirm(*files)
+        self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
+        self.assertTrue(done.stderr.startswith(f"check_certificate: {path}: "), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn(text, done.stderr)
+        self.assertNotRegex(done.stderr, "Error|Traceback|line [0-9]+, in|object has no|argument")
+
+    def test_broken_certificates(self):
+        files = self.make("grid")
+        good = read(files[0])
+        whole, finite = "is not a whole number below 2^63", "is not a finite number above 0 or null"
+        for raw, text in ((b"", "the file ends too early"), (good[:len(good) // 2], "the file ends too early"),
+                          (b"\xff\xfe", "no UTF-8"), (b"[" * 10 ** 6, "nested too deeply"),
+                          (b"yes", "line 1, column 1"),
+                          (b"[]", "the certificate is not an object"), (b"null", "the certificate is not an object"),
+                          (b"{}", "model is missing"), (good + b"{}", "not JSON"),
+                          (b'{"model": ' + b"9" * 10 ** 5 + b"}", "thousands of digits")):
+            with self.subTest(raw[:20]):
+                write(files[0], raw)
+                self.broken(files, files[0], text)
+        for path, value, text in (
+                ("model", 3, "model is not an object"), ("claims.real", None, "claims.real is not an object"),
+                ("claims.ieee.conditions", [], "claims.ieee.conditions is not an object"),
+                ("model.sha256", 5, "model.sha256 is not a SHA-256"), ("dataset.sha256", "0", "dataset.sha256 is not"),
+                ("model.sha256", "\ud800" * 64, "model.sha256 is not a SHA-256"),
+                ("model.dtype", "F16", "is not one of F64, F32"), ("model.order", {}, "is not one of"),
+                ("model.causal", 1, "is not true or false"), ("model.blocks", "7", whole), ("model.d", 2.0, whole),
+                ("model.width", True, whole), ("model.blocks", 10 ** 30, whole), ("dataset.tokens", -1, whole),
+                ("dataset.sequences", math.nan, "NaN is no number of JSON"),
+                ("dataset.targets", math.inf, "Infinity is no number of JSON"),
+                ("claims.real.answer", "perhaps", "is not one of yes, no, unknown"),
+                ("claims.real.tau_max", "1", finite), ("claims.real.tau_max", 0, finite),
+                ("claims.ieee.tau_max", -1.5, finite), ("claims.ieee.tau_max", 10 ** 400, finite),
+                ("claims.ieee.conditions.exp_ulp", 10 ** 9, "is not a whole number from 1 to 1024 or null"),
+                ("claims.ieee.conditions.subnormals", None, "is not one of absent, possible")):
+            with self.subTest(f"{path}: {value!r}"):
+                bad = json.loads(good)
+                *way, last = path.split(".")
+                place = bad
+                for key in way:
+                    place = place[key]
+                place[last] = value
+                write_json(files[0], bad)
+                self.broken(files, files[0], text)
+                del place[last]
+                write_json(files[0], bad)
+                self.broken(files, files[0], f"{path} is missing")
+        write(files[0], good.replace(b'"tau_max": null', b'"tau_max": 1e999', 1))
+        self.broken(files, files[0], finite)
+
+    def test_broken_models_and_data(self):
+        certificate, model, data = files = self.make("grid", "safetensors")
+        good_model, good_data = read(model), read(data)
+        for path, good, what in ((model, good_model, "tensor"), (data, good_data, "tensor")):
+            for raw, text in ((b"", "ends within its header"), (b"\xff" * 50, "ends within its header"),
+                              (good[:100], "ends within its header"), (good[:-8], f"a {what} lies outside the file"),
+                              (struct.pack("<Q", 4) + b"[{}]", "damaged, or no ")):
+                with self.subTest(f"{path} {raw[:9]}"):
+                    write(path, raw)
+                    self.broken(files, path, text)
+            write(path, good)
+        for old, new, text in ((b'"ff.eta"', b'"ff.eat"', "missing or have the wrong shape"),
+                               (b'"shape":[', b'"shape":[-', "does not fit")):
+            with self.subTest(new):
+                self.assertIn(old, good_model)
+                length = int.from_bytes(good_model[:8], "little") + len(new) - len(old)
+                write(model, struct.pack("<Q", length) + good_model[8:].replace(old, new, 1))
+                self.broken(files, model, text)
+        write(model, good_model)
+        for name, raw, text in (("a.jsonl", b'{"x": [[1, 2]], "y": [[1]]}', "differ in their number of coordinates"),
+                                ("b.jsonl", b'{"x": [[1, 2]]}', "damaged, or no data set"),
+                                ("c.jsonl", b'{"x": [[1, 1e999]], "y": [[1, 2]]}', "not a finite binary64 number"),
+                                ("d.jsonl", b'{"x": [[1]], "y": [[2]]}', "1 coordinates, those of the model 4"),
+                                ("e.npz", b"PK\x03\x04", "damaged, or no data set")):
+            with self.subTest(name):
+                write(self.path(name), raw)
+                self.broken((certificate, model, self.path(name)), self.path(name), text)
 
     def test_another_layout(self):
         certificate, model, data = self.make("grid")

@@ -50,9 +50,33 @@ together 4 2 build a.npz -o absent/m.safetensors
 one_message
 together 2 2 trace a.safetensors a.npz -o t.npz
 one_message
+err_has "no command 'trace' here: exactformer-mpi has build and verify"
+together 2 1 dig
+one_message
+err_has "unknown command 'dig': use build, verify"
+together 2 1
+one_message
+err_has "use build, verify"
+together 2 2 certify a.safetensors a.npz --json --quiet
+! grep '^exactformer: ' err || complain "a message in spite of --quiet"
+json '"build and verify" in o["error"]["message"] and o["error"]["status"] == 2'
 status=0
 timeout 60 mpirun -n 1 "$mpi" verify a.safetensors a.npz : -n 1 "$mpi" verify a.safetensors no.npz \
     >out 2>err </dev/null || status=$?
 [ $status = 4 ] || complain "exit status $status, not 4"
 one_message
 err_has "no.npz"
+
+# The help is that of this program: what it has, and how it is called; the man page has the same commands and options.
+together 0 2 --help
+silent_err
+out_has "mpirun -n P exactformer-mpi COMMAND"
+sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' out >commands
+printf '%s\n' build verify | diff - commands || complain "other commands than build and verify"
+sed -n 's/^\.B exactformer\\-mpi \([a-z]*\)$/\1/p' "$MAN/exactformer-mpi.1" | diff - commands ||
+    complain "exactformer-mpi.1 has other commands"
+sed -n 's/^ *\(-[A-Za-z], \)\?\(--[a-z-]*\).*/\2/p' out | sort >in-help
+sed -n '/^\.SH OPTIONS/,/^\.SH E/s/\\-/-/gp' "$MAN/exactformer-mpi.1" | sed -n 's/^\.BR\? .*\(--[a-z]*\).*/\1/p' |
+    sort | diff in-help - || complain "exactformer-mpi.1 differs from --help"
+together 0 1 build --help
+grep -q "^Usage: exactformer-mpi build " out || complain "no usage"

@@ -20,8 +20,18 @@ LAWFUL = {
 }
 
 
+def listing(files):
+    """A docs/files.md that lists these files."""
+    folders = {}
+    for path in map(pathlib.PurePosixPath, files):
+        if path.parts[0] in ("src", "cli"):
+            folders.setdefault(str(path.parent), []).append(f"- `{path.stem}` something\n")
+    return "# Files\n" + "".join(f"\n## {name}/\n{''.join(rows)}" for name, rows in folders.items())
+
+
 def check(files):
-    """Exit status and output for a tree with these files."""
+    """Exit status and output for a tree with these files, all of them listed if no list is among them."""
+    files = {"docs/files.md": listing(files), **files}
     with tempfile.TemporaryDirectory() as root:
         for name, text in files.items():
             path = pathlib.Path(root, name)
@@ -41,7 +51,7 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(output.count("\n"), 1, output)
 
     def test_lawful(self):
-        self.assertEqual(check(LAWFUL), (0, "dependency law: kept\n"))
+        self.assertEqual(check(LAWFUL), (0, "dependency law: kept, list of files: complete\n"))
 
     def test_up(self):
         self.offence("src/base/up.c", '\n#include "core/shape.h"\n', "src/base/up.c:2: ")
@@ -69,6 +79,24 @@ class CheckLayers(unittest.TestCase):
 
     def test_public_header_looks_inside(self):
         self.offence("include/exactformer/run.h", '#include "base/error.h"\n', "include/exactformer/run.h:1")
+
+    def test_list(self):
+        whole = listing(LAWFUL)
+        for old, new, wanted in (
+            ("- `dense` something\n", "", "docs/files.md:10: src/engine/dense.c is not listed"),
+            ("`dense`", "`dense.h`", "src/engine/dense.c is not listed"),
+            ("`dense`", "`dense.c`, `sparse`", "src/engine/ has no file sparse"),
+            ("## src/engine/\n- `dense` something\n", "", "no section about src/engine/"),
+            ("## cli/", "## cli/\n- `main` `command`\n\n## bin/", "a section about bin/"),
+        ):
+            with self.subTest(wanted):
+                self.assertIn(old, whole)
+                status, output = check({**LAWFUL, "docs/files.md": whole.replace(old, new)})
+                self.assertEqual(status, 1)
+                self.assertIn(wanted, output)
+        self.assertEqual(check({**LAWFUL, "docs/files.md": whole.replace("`dense`", "`dense.c`")})[0], 0)
+        status, output = check({**LAWFUL, "docs/files.md": ""})
+        self.assertEqual((status, output.count("no section about")), (1, 4))
 
     def test_names(self):
         self.offence("src/core/error.c", "", "taken by src/base/error.c")

@@ -20,6 +20,7 @@ array([[0.3, 0.7],
 from . import datasets, plot
 from ._bind import text as _text
 from ._core import lib as _lib
+from .blocks import Block, LowRank, Phase
 from .certifying import Certificate, Claim, certify
 from .dataset import Dataset
 from .diagnosing import Diagnosis, Stage, diagnose
@@ -36,8 +37,9 @@ from .errors import (
 )
 from .estimator import Exactformer
 from .fitting import FRONTS, WRITERS, fit
-from .model import Block, BuildReport, LowRank, Model, Phase, Report, Trace, from_torch
+from .model import Model, from_torch
 from .module_file import write_module_file
+from .reports import BuildReport, Report, Trace
 
 load = Model.load
 __version__ = _text(_lib.xf_version())

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from . import errors
 from ._core import ffi, lib
+from .paths import path_text
 
 Float64: TypeAlias = npt.NDArray[np.float64]
 Int64: TypeAlias = npt.NDArray[np.int64]
@@ -61,11 +62,8 @@ def names(array: Any) -> tuple[str, ...]:
 
 
 def c_path(path: str | os.PathLike[str]) -> bytes:
-    """A path for the C library."""
-    encoded = os.fsencode(path)
-    if b"\0" in encoded:
-        raise errors.UsageError(f"a path must not contain a null character: {path!r}")
-    return encoded
+    """A path for the C library; UsageError if it is none."""
+    return os.fsencode(path_text(path))
 
 
 class Choice:
@@ -100,6 +98,14 @@ def integer(parameter: str, value: object, low: int, high: int) -> int:
         if low <= int(value) <= high:
             return int(value)
     raise errors.UsageError(f"{parameter} must be a whole number from {low} to {high}: {value!r}")
+
+
+def threads_value(threads: object) -> int:
+    """A number of threads, 0 for as many as there are cores; UsageError if it is none."""
+    try:
+        return integer("threads", threads, 0, 2**31 - 1)
+    except errors.UsageError as error:
+        raise errors.UsageError(f"{error} (0: as many as there are cores)") from None
 
 
 def temperature(tau: float) -> float:

@@ -7,14 +7,15 @@ import tempfile
 from pathlib import Path
 
 from .errors import FileError
+from .paths import path_text
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes | str) -> None:
     """Write a file of these bytes, or of this text in UTF-8; an existing one stays until then.
 
-    Raises FileError.
+    Raises FileError; UsageError if it is no path.
     """
-    path = Path(path)
+    path = Path(path_text(path))
     raw = content.encode("utf-8") if isinstance(content, str) else content
     try:
         handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

@@ -8,22 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ._bind import (
-    ATTENTION,
-    Choice,
-    Progress,
-    c_path,
-    call,
-    integer,
-    position,
-    temperature,
-    text,
-    watched,
-)
+from ._bind import Choice, Progress, c_path, call, integer, position, text, threads_value, watched
 from ._core import ffi, lib
 from .dataset import Sequences
 from .errors import FileError, NotExactError
-from .model import Input, Model
+from .evaluation import replace_attention
+from .model import Model
+from .model_input import Input
 
 ANSWER = Choice("xf_answer", "XF_")
 
@@ -97,8 +88,8 @@ class Certificate:
 
         Raises
         ------
-        FileError
-            It cannot be written.
+        FileError, UsageError
+            It cannot be written; the path is none.
         """
         call(lib.xf_certificate_save, self._pointer, c_path(path))
 
@@ -148,12 +139,8 @@ def certify(
     """
     options, found = ffi.new("xf_certify_options *"), ffi.new("xf_certificate *")
     options.exp_ulp = integer("exp_ulp", exp_ulp, 1, 1024)
-    options.threads = integer("threads", threads, 0, 2**31 - 1)
-    if attention is not None:
-        options.override_attention = 1
-        options.attention = ATTENTION.value("attention", attention)
-    if tau is not None:
-        options.tau = temperature(tau)
+    options.threads = threads_value(threads)
+    replace_attention(options, attention, tau)
     lib.xf_certificate_init(found)
     found = ffi.gc(found, lib.xf_certificate_clear)
     with _digest(model) as model_file, _digest(X) as data_file:

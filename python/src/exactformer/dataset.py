@@ -72,7 +72,8 @@ class Dataset:
         Raises
         ------
         FileError, DataError, UsageError
-            It cannot be read; it is malformed or breaks a condition; its extension is unknown.
+            It cannot be read; it is malformed or breaks a condition; its extension is unknown, or the
+            path is none.
         """
         return cls._load(path, _append(positions), inputs_only)
 
@@ -152,7 +153,7 @@ class Dataset:
         Raises
         ------
         FileError, UsageError
-            It cannot be written; the extension is unknown.
+            It cannot be written; the extension is unknown, or the path is none.
         """
         call(lib.xf_dataset_save, self._pointer, c_path(path))
 

@@ -91,7 +91,7 @@ def generate(
     >>> generate("gaussian", 10, 4, n=(3, 6), m=2)
     Dataset(10 sequences, 20 targets, 46 tokens, d = 4)
     """
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise UsageError(f"unknown kind {kind!r}: use {', '.join(map(repr, KINDS))}")
     if scale == 0:
         raise UsageError("scale 0 would make every token the same")

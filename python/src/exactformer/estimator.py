@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy.typing as npt
@@ -10,9 +11,11 @@ import numpy.typing as npt
 from . import fitting
 from .dataset import Sequences
 from .errors import UsageError
-from .model import Input, Model
+from .model import Model
+from .model_input import Input
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Exactformer:
     """Construct on `fit`, then predict; parameters are those of `exactformer.fit`.
 
@@ -35,37 +38,21 @@ class Exactformer:
     Exactformer(dtype='f32')
     """
 
-    model_: Model
-    n_features_in_: int
+    construction: str = "pooled"
+    attention: str = "hardmax"
+    tau: float | None = None
+    dtype: Any = "f64"
+    seed: int = 0
+    threads: int = 0
+    optimise: str = "depth"
+    front: str | None = None
+    writer: str | None = None
+    hardmax_only: bool = False
+    balanced: bool = False
+    progress: bool = False
 
-    def __init__(
-        self,
-        *,
-        construction: str = "pooled",
-        attention: str = "hardmax",
-        tau: float | None = None,
-        dtype: Any = "f64",
-        seed: int = 0,
-        threads: int = 0,
-        optimise: str = "depth",
-        front: str | None = None,
-        writer: str | None = None,
-        hardmax_only: bool = False,
-        balanced: bool = False,
-        progress: bool = False,
-    ) -> None:
-        self.construction = construction
-        self.attention = attention
-        self.tau = tau
-        self.dtype = dtype
-        self.seed = seed
-        self.threads = threads
-        self.optimise = optimise
-        self.front = front
-        self.writer = writer
-        self.hardmax_only = hardmax_only
-        self.balanced = balanced
-        self.progress = progress
+    model_: Model = field(init=False)
+    n_features_in_: int = field(init=False)
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:

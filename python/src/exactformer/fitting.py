@@ -18,12 +18,16 @@ from ._bind import (
     names,
     temperature,
     text,
+    threads_value,
     watched,
 )
 from ._core import ffi, lib
 from .dataset import Dataset, Positions, Sequences
 from .errors import UsageError
-from .model import BuildReport, Input, Model, new_model
+from .model import Model
+from .model_input import Input
+from .model_memory import new_model
+from .reports import BuildReport
 
 FRONTS = names(lib.xf_build_fronts())
 """The front ends that can be asked for."""
@@ -71,7 +75,7 @@ def fit(
     seed : int
         Of the random candidate directions.
     threads : int
-        0: as many as there are cores.
+        0: as many as there are cores; negative numbers are refused.
     optimise : {"depth", "norm"}
         What to make small among all that can be built.
     front, writer : str, optional
@@ -113,7 +117,7 @@ def fit(
     options.dtype = DTYPE.value("dtype", _dtype_name(dtype))
     options.optimise = OPTIMISE.value("optimise", optimise)
     options.seed = integer("seed", seed, 0, 2**64 - 1)
-    options.threads = integer("threads", threads, 0, 2**31 - 1)
+    options.threads = threads_value(threads)
     options.hardmax_only = bool(hardmax_only)
     options.balanced = bool(balanced)
     options.no_self_check = not self_check
@@ -140,7 +144,7 @@ def _dtype_name(dtype: Any) -> Any:
 def _name(parameter: str, value: str | None, known: tuple[str, ...]) -> Any:
     if value is None:
         return ffi.NULL
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise UsageError(f"unknown {parameter} {value!r}: use {', '.join(map(repr, known))}")
     return ffi.new("char[]", value.encode())
 

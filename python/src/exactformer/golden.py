@@ -29,6 +29,7 @@ from .errors import ExactformerError, FileError, NotExactError
 from .fitting import fit
 from .layout import Array, Config, Tensors, expected_shapes
 from .model import Model
+from .paths import path_text
 
 TIES = "ties not averaged"
 FLUSH = "subnormal numbers flushed to zero"
@@ -124,7 +125,7 @@ def write_kit(folder: str | os.PathLike[str], tell: Callable[[str], object] = st
     tell is called with a line about each model. Raises FileError if the folder exists and is not
     empty, or cannot be made. Needs the packages onnx and safetensors.
     """
-    folder = Path(folder)
+    folder = Path(path_text(folder))
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileError(f"{folder}: exists and is not an empty directory")
     try:

@@ -14,6 +14,7 @@ from .atomic import write_atomically
 from .errors import DataError, FileError
 from .layout import Config, Tensors, checked
 from .module_file import module_source
+from .paths import path_text
 
 LOADING = '''\
 ```python
@@ -46,11 +47,11 @@ def export_hub(
     the card's title, by default the folder's name.
 
     Raises DataError for tensors that do not fit the config or a certificate that is no JSON object;
-    FileError.
+    FileError; UsageError if folder or certificate is no path.
     """
     tensors = checked(tensors, config)
     proof = None if certificate is None else _read_certificate(certificate)
-    folder = Path(folder)
+    folder = Path(path_text(folder))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -59,7 +60,7 @@ def export_hub(
     write_atomically(folder / "config.json", json.dumps(hub_config(config), indent=2) + "\n")
     write_atomically(folder / "exact_transformer.py", module_source())
     if certificate is not None:
-        write_atomically(folder / "certificate.json", Path(certificate).read_bytes())
+        write_atomically(folder / "certificate.json", Path(path_text(certificate)).read_bytes())
     card = model_card(tensors, config, name or folder.resolve().name, proof, license)
     write_atomically(folder / "README.md", card)
 
@@ -173,12 +174,13 @@ def _dtype(config: Config) -> str:
 
 
 def _read_certificate(path: str | os.PathLike[str]) -> dict[str, Any]:
+    name = path_text(path)
     try:
-        proof = json.loads(Path(path).read_text(encoding="utf-8"))
+        proof = json.loads(Path(name).read_text(encoding="utf-8"))
     except OSError as error:
-        raise FileError(f"{path}: {error.strerror}") from error
+        raise FileError(f"{name}: {error.strerror}") from error
     except ValueError as error:
-        raise DataError(f"{path}: not JSON: {error}") from error
+        raise DataError(f"{name}: not JSON: {error}") from error
     if not isinstance(proof, dict):
-        raise DataError(f"{path}: not a JSON object")
+        raise DataError(f"{name}: not a JSON object")
     return proof

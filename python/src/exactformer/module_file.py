@@ -15,8 +15,8 @@ def write_module_file(path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    FileError
-        It cannot be written.
+    FileError, UsageError
+        It cannot be written; the path is none.
     """
     write_atomically(path, module_source())
 

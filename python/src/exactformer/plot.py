@@ -18,7 +18,8 @@ from ._bind import Float64
 from .dataset import Dataset
 from .diagnosing import Stage, diagnose
 from .errors import UsageError
-from .model import Input, Model
+from .model import Model
+from .model_input import Input
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,6 +17,7 @@ import onnxruntime
 import torch
 
 import exactformer as xf
+from exactformer.evaluation import RunOptions
 from exactformer.layout import checked
 from exactformer.onnx_export import to_onnx
 from exactformer.torch_export import to_torch
@@ -58,7 +59,7 @@ def runtimes(work: Path, cases: list[Case]) -> list[Runtime]:
 def _own() -> Iterator[Runtime]:
     def engine(name: str) -> Callable[[Case, int], Outputs]:
         def run(case: Case, size: int) -> Outputs:
-            x, y = case.data.x_offsets, case.model._run(case.data, None, None, name, 1, False)
+            x, y = case.data.x_offsets, case.model._outputs(case.data, RunOptions(engine=name, threads=1))[0]
             return [(j, y[x[j] : x[j + 1]]) for j in range(len(case.data))]
 
         return run
