@@ -29,13 +29,20 @@ static int is_shallow(const xfi_best *best, int64_t blocks) {
     return blocks - best->least_blocks <= best->least_blocks / 100;
 }
 
+static int64_t count_in(const double *values, int64_t size) {
+    int64_t n = 0;
+    for (int64_t i = -1; (i = xfi_next_weight(values, i + 1, size)) < size;)
+        n += values[i] != 0.0;
+    return n;
+}
+
 static int64_t count_nonzeros(const xf_model *model) {
     xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
     int64_t n = 0;
     int n_arrays = xfi_model_arrays(model, arrays);
     for (int a = 0; a < n_arrays; a++)
-        for (int64_t i = 0; i < arrays[a].n_blocks * arrays[a].shape[0] * arrays[a].shape[1]; i++)
-            n += arrays[a].values[i] != 0.0;
+        n += count_in(arrays[a].values,
+                      arrays[a].n_blocks * arrays[a].shape[0] * arrays[a].shape[1]);
     return n;
 }
 

@@ -88,6 +88,14 @@ xf_status xfi_agree_dataset(const xf_peers *peers, const xf_dataset *data, xf_er
     return xfi_agree(peers, "data sets", hash, error);
 }
 
+/* Places and values of all that is not +0. */
+static uint64_t digest_weights(uint64_t hash, const xfi_weight_array *array) {
+    int64_t n = array->n_blocks * array->shape[0] * array->shape[1];
+    for (int64_t i = -1; (i = xfi_next_weight(array->values, i + 1, n)) < n;)
+        hash = mix(mix(hash, (uint64_t)i), xfi_bits_of_double(array->values[i]));
+    return mix(hash, (uint64_t)n);
+}
+
 static uint64_t digest_model(const xf_model *model) {
     const int64_t sizes[] = {model->n_blocks,        model->d,         model->width,
                              (int64_t)model->dtype,  model->attention, (int64_t)model->order,
@@ -98,8 +106,7 @@ static uint64_t digest_model(const xf_model *model) {
     int n = xfi_model_arrays(model, arrays);
     for (int a = 0; a < n; a++) {
         hash = xfi_digest_text(hash, arrays[a].name);
-        hash = digest_doubles(hash, arrays[a].values,
-                              arrays[a].n_blocks * arrays[a].shape[0] * arrays[a].shape[1]);
+        hash = digest_weights(hash, &arrays[a]);
     }
     return hash;
 }

@@ -96,7 +96,7 @@ static xf_status check_phases(const xf_model *model, xf_error *error) {
 static xf_status check_array(const xfi_weight_array *array, xf_dtype dtype, xf_error *error) {
     xfi_format format = xfi_format_of(dtype);
     int64_t size = array->shape[0] * array->shape[1], count = array->n_blocks * size;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = -1; (i = xfi_next_weight(array->values, i + 1, count)) < count;) {
         double value = array->values[i];
         if (xfi_representable(&format, value))
             continue;
