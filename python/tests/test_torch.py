@@ -85,7 +85,7 @@ def test_load_of_the_compact_layout(
     dtype: str, full: bool, vocabulary: Dataset, tmp_path: Path
 ) -> None:
     """The same weights, also with a full matrix, and with steps of more than one byte."""
-    model = xf.fit(vocabulary, dtype=dtype)  # type: ignore[arg-type]
+    model = xf.fit(vocabulary, dtype=dtype)
     if full:
         wide = np.zeros((model.n_blocks, 16, 16), model.tensors["ff.W"].dtype)
         wide[-1, 3, 5] = 2.5
