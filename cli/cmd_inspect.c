@@ -23,6 +23,12 @@ static int longest_name(const xf_model *model) {
     return (int)longest;
 }
 
+/* What the file says may be any number. */
+static int64_t target_values(const xf_model *model) {
+    int64_t n = 0;
+    return __builtin_mul_overflow(model->d, model->n_targets, &n) ? INT64_MAX : n;
+}
+
 static void print_phases(const cli_options *options, const xf_model *model) {
     int width = longest_name(model);
     for (int64_t i = 0; i < model->n_phases; i++) {
@@ -102,7 +108,7 @@ static void print_inspection(const cli_options *options, const xf_model *model,
     cli_blocks_line(options, model, i->bound);
     cli_line(options, "parameters", "%lld dense, %lld nonzero, %lld target values, ratio %.3f",
              (long long)i->parameters_dense, (long long)i->parameters_nonzero,
-             (long long)(model->d * model->n_targets), i->nonzero_ratio);
+             (long long)target_values(model), i->nonzero_ratio);
     if (i->cell_bits > 0)
         cli_line(options, "cells", "%d bits", i->cell_bits);
     cli_line(options, "norm squared", "%.6g", i->l2_norm_squared);
@@ -153,7 +159,7 @@ static json_t *inspection_json(const xf_model *model, const xf_inspection *i) {
         "{s:I,s:I,s:I,s:I,s:I,s:o,s:i,s:o,s:o}", "blocks", (json_int_t)i->blocks, "bound",
         (json_int_t)i->bound, "parameters_dense", (json_int_t)i->parameters_dense,
         "parameters_nonzero", (json_int_t)i->parameters_nonzero, "target_values",
-        (json_int_t)(model->d * model->n_targets), "nonzero_ratio", cli_json_real(i->nonzero_ratio),
+        (json_int_t)target_values(model), "nonzero_ratio", cli_json_real(i->nonzero_ratio),
         "cell_bits", i->cell_bits, "l2_norm_squared", cli_json_real(i->l2_norm_squared),
         "max_abs_weight", cli_json_real(i->max_abs_weight));
     if (i->has_margin)

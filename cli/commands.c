@@ -16,8 +16,8 @@ const cli_command *const cli_all_commands[] = {
     &cli_export, &cli_generate, &cli_train,   &cli_golden, &cli_diagnose, NULL,
 };
 
-static const cli_command *find(const cli_command *const *commands, const char *name) {
-    for (; *commands != NULL; commands++)
+const cli_command *cli_find_command(const cli_command *const *commands, const char *name) {
+    for (; name != NULL && *commands != NULL; commands++)
         if (strcmp((*commands)->name, name) == 0)
             return *commands;
     return NULL;
@@ -59,7 +59,7 @@ static int refuse_command(const cli_program *program, int argc, char **argv) {
         options.json |= strcmp(argv[i], "--json") == 0;
         options.quiet |= strcmp(argv[i], "--quiet") == 0;
     }
-    if (program->elsewhere != NULL && find(cli_all_commands, argv[1]) != NULL)
+    if (program->elsewhere != NULL && cli_find_command(cli_all_commands, argv[1]) != NULL)
         return cli_usage(&options, "no command '%s' here: %s", argv[1], program->elsewhere);
     char names[128];
     list_names(names, sizeof names, program);
@@ -94,7 +94,7 @@ static void at_exit(void) {
 }
 
 int cli_run_program(const cli_program *program, int argc, char **argv) {
-    const cli_command *command = argc > 1 ? find(program->commands, argv[1]) : NULL;
+    const cli_command *command = argc > 1 ? cli_find_command(program->commands, argv[1]) : NULL;
     if (command == NULL)
         return run_without(program, argc, argv);
     cli_options options;

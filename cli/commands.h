@@ -19,6 +19,9 @@ extern const cli_command cli_golden;
 /* All of them, NULL-terminated. */
 extern const cli_command *const cli_all_commands[];
 
+/* The one of this name (NULL: none) in a NULL-terminated list, or NULL. */
+const cli_command *cli_find_command(const cli_command *const *commands, const char *name);
+
 /* A program made of commands. */
 typedef struct cli_program {
     const char *about;                  /* for --help */

@@ -12,8 +12,7 @@ static int ends_with(const char *text, const char *end) {
 }
 
 static int has_threads(const cli_options *options) {
-    const cli_command *command =
-        options->command != NULL ? cli_find_command(options->command) : NULL;
+    const cli_command *command = cli_find_command(cli_all_commands, options->command);
     for (const cli_option_id *id = command ? command->option_ids : NULL; id && *id; id++)
         if (*id == CLI_THREADS)
             return 1;

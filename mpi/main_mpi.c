@@ -6,9 +6,10 @@
  * tokens find is exchanged (xf_peers). What a process prints is held back until all are through,
  * and one of them speaks for all: the lowest rank that failed, or rank 0.
  *
- * Before every exchange the processes tell each other whether they are still well, and a process
- * that gives up tells it once, at its end. So all notice in the same exchange, and none waits for
- * another that has left. */
+ * Before every exchange the processes tell each other whether they are still well and what they are
+ * about to exchange, and a process that gives up or is through tells it once, at its end. So all
+ * notice in the same exchange, none waits for another that has left, and none receives what it does
+ * not expect. */
 #include "../cli/commands.h"
 #include "../cli/processes.h"
 
@@ -18,13 +19,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 30, INPUT_OUTPUT = 4 };
+enum { PIECE = 1 << 30, DISAGREEMENT = 2, INPUT_OUTPUT = 4 };
 
 typedef struct world {
     xf_peers peers;
-    int over;    /* some process has given up, or all are through */
-    int speaker; /* who speaks then */
-    int status;  /* and its exit status */
+    int over;     /* some process has given up, or all are through, or they disagree */
+    int disagree; /* and why */
+    int speaker;  /* who speaks then */
+    int status;   /* and its exit status */
 } world;
 
 static world the_world;
@@ -39,30 +41,60 @@ int cli_writes_files(void) {
     return the_world.peers.rank == 0;
 }
 
-/* Tell everyone the status of this process, 0 for well. Returns whether all are well. */
-static int all_well(world *all, int status) {
-    int *statuses = calloc((size_t)all->peers.size, sizeof *statuses);
-    if (statuses == NULL) {
+/* What a process tells the others. */
+typedef struct news {
+    int64_t status;   /* 0: well */
+    int64_t exchange; /* a number for what it is about to exchange, 0: nothing, it is through */
+} news;
+
+static void end_with(world *all, int speaker, int status) {
+    all->over = 1;
+    all->speaker = speaker;
+    all->status = status;
+}
+
+/* The lowest rank that has given up speaks; if all are well but about to exchange different
+ * things, the lowest that is not through. */
+static void judge(world *all, const news *told) {
+    int size = all->peers.size;
+    for (int r = size - 1; r >= 0; r--)
+        if (told[r].status != 0)
+            end_with(all, r, (int)told[r].status);
+    for (int r = 0; r < size && !all->over; r++)
+        all->disagree |= told[r].exchange != told[0].exchange;
+    for (int r = size - 1; r >= 0; r--)
+        if (all->disagree && told[r].exchange != 0)
+            end_with(all, r, DISAGREEMENT);
+}
+
+/* Tell everyone how this process fares. Returns whether all go on together. */
+static int all_well(world *all, int status, int64_t exchange) {
+    news mine = {status, exchange}, *told = calloc((size_t)all->peers.size, sizeof *told);
+    if (told == NULL) {
         MPI_Abort(MPI_COMM_WORLD, INPUT_OUTPUT);
         return 0;
     }
-    MPI_Allgather(&status, 1, MPI_INT, statuses, 1, MPI_INT, MPI_COMM_WORLD);
-    for (int r = all->peers.size - 1; r >= 0; r--) {
-        if (statuses[r] == 0)
-            continue;
-        all->over = 1;
-        all->speaker = r;
-        all->status = statuses[r];
-    }
-    free(statuses);
+    MPI_Allgather(&mine, 2, MPI_INT64_T, told, 2, MPI_INT64_T, MPI_COMM_WORLD);
+    judge(all, told);
+    free(told);
     return !all->over;
+}
+
+/* A number for the sizes that are exchanged, not 0. */
+static int64_t number_of(const int64_t *starts, int size) {
+    uint64_t number = 0;
+    for (int r = 0; r <= size; r++) {
+        number = (number ^ (uint64_t)starts[r]) * 0x9e3779b97f4a7c15u;
+        number ^= number >> 32;
+    }
+    return (int64_t)(number >> 1 | 1);
 }
 
 /* An xf_peers gather: everyone's part from its owner, in pieces that MPI can count. */
 static int gather(void *context, void *bytes, const int64_t *starts) {
     world *all = context;
-    if (all->over || !all_well(all, 0))
-        return 0;
+    if (all->over || !all_well(all, 0, number_of(starts, all->peers.size)))
+        return all->disagree ? -1 : 0;
     for (int r = 0; r < all->peers.size; r++)
         for (int64_t at = starts[r]; at < starts[r + 1]; at += PIECE) {
             int64_t left = starts[r + 1] - at;
@@ -121,7 +153,7 @@ static int run_together(world *all, int argc, char **argv) {
         MPI_Abort(MPI_COMM_WORLD, INPUT_OUTPUT);
     int status = run_command(argc, argv);
     if (!all->over)
-        all_well(all, status);
+        all_well(all, status, 0);
     int speaks = all->peers.rank == all->speaker;
     int ok = release(&err, speaks);
     ok = release(&out, speaks) && ok;

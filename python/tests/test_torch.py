@@ -79,6 +79,26 @@ def test_state_dict_has_the_names_of_the_file(model: Model, tmp_path: Path) -> N
         assert torch.equal(tensor, loaded.state_dict()[name])
 
 
+@pytest.mark.parametrize("dtype", ["f64", "f32"])
+@pytest.mark.parametrize("full", [False, True])
+def test_load_of_the_compact_layout(
+    dtype: str, full: bool, vocabulary: Dataset, tmp_path: Path
+) -> None:
+    """The same weights, also with a full matrix, and with steps of more than one byte."""
+    model = xf.fit(vocabulary, dtype=dtype)
+    if full:
+        wide = np.zeros((model.n_blocks, 16, 16), model.tensors["ff.W"].dtype)
+        wide[-1, 3, 5] = 2.5
+        wide[-1, 15, 15] = -0.0
+        model = Model.from_tensors(dict(model.tensors) | {"sa.A.full": wide}, model.config)
+    model.save(tmp_path / "compact.safetensors", layout="compact")
+    loaded = ExactTransformer.load(str(tmp_path / "compact.safetensors")).state_dict()
+    assert set(loaded) == set(model.tensors)
+    for name, tensor in model.tensors.items():
+        stored = loaded[name].numpy()
+        assert stored.tobytes() == np.asarray(tensor, stored.dtype).tobytes(), name
+
+
 @pytest.mark.parametrize("attention", ["hardmax", "softmax"])
 @pytest.mark.parametrize("order", ["ff-sa", "sa-ff"])
 @pytest.mark.parametrize("causal", [False, True])

@@ -6,6 +6,7 @@
 #include "construct/pooled.h"
 #include "construct/published.h"
 #include "construct/resnet.h"
+#include "core/agreement.h"
 #include "core/dataset_check.h"
 
 #include <exactformer/run.h>
@@ -56,6 +57,19 @@ static xf_status check_options(const xf_build_options *options, xf_error *error)
         return xfi_fail(error, XF_ERR_ARGUMENT, "threads must not be negative, got %d",
                         options->threads);
     return XF_OK;
+}
+
+/* All that decides the model must be the same for everyone. */
+static xf_status agree_options(const xf_build_options *options, xf_error *error) {
+    const int64_t choices[] = {(int64_t)options->construction, (int64_t)options->attention,
+                               (int64_t)options->dtype,        (int64_t)options->seed,
+                               (int64_t)options->optimise,     options->hardmax_only != 0,
+                               options->balanced != 0,         options->no_self_check != 0};
+    uint64_t hash = xfi_digest(0, choices, sizeof choices);
+    hash = xfi_digest(hash, &options->tau, sizeof options->tau);
+    hash = xfi_digest_text(hash, options->front);
+    hash = xfi_digest_text(hash, options->writer);
+    return xfi_agree(options->peers, "options", hash, error);
 }
 
 static void describe(xf_model *model, const xf_dataset *data, const xf_build_options *options,
@@ -122,6 +136,7 @@ xf_status xf_build(xf_model *out, const xf_dataset *data, const xf_build_options
     options = options != NULL ? options : &defaults;
     XFI_TRY(check_options(options, error));
     XFI_TRY(xfi_fpenv_check(error));
+    XFI_TRY(agree_options(options, error));
     XFI_TRY(xfi_dataset_check_shared(data, options->peers, options->threads, error));
     double start = now();
     xf_status status = construct(out, data, options, &local, error);

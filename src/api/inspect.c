@@ -18,7 +18,7 @@ static int64_t n_values(const xfi_weight_array *array) {
 static void measure_array(xf_inspection *out, const xfi_weight_array *array) {
     int64_t n = n_values(array);
     out->parameters_dense += n;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = -1; (i = xfi_next_weight(array->values, i + 1, n)) < n;) {
         double value = array->values[i];
         out->parameters_nonzero += value != 0.0;
         out->l2_norm_squared += value * value;
@@ -33,7 +33,7 @@ double xf_norm_squared(const xf_model *model, int64_t first, int64_t count) {
     for (int a = 0; a < n_arrays; a++) {
         int64_t size = arrays[a].shape[0] * arrays[a].shape[1];
         const double *values = arrays[a].values + first * size;
-        for (int64_t i = 0; i < count * size; i++)
+        for (int64_t i = -1; (i = xfi_next_weight(values, i + 1, count * size)) < count * size;)
             sum += values[i] * values[i];
     }
     return sum;

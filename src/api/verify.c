@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file_memory.h"
+#include "core/agreement.h"
 #include "core/share.h"
 
 #include <stddef.h>
@@ -116,8 +117,7 @@ static xf_status gather_reports(xf_verify_report *report, const xf_peers *peers,
         starts[r] = r * (int64_t)sizeof *all;
     if (status == XF_OK) {
         all[peers->rank] = *report;
-        if (!peers->gather(peers->context, all, starts))
-            status = xfi_fail(error, XF_ERR_IO, "the exchange with the other processes failed");
+        status = xfi_share_exchange(peers, all, starts, error);
     }
     if (status == XF_OK)
         *report = all[0];
@@ -139,6 +139,20 @@ static xf_status conclude(const xf_verify_report *report, xf_error *error) {
                        report->hausdorff_max);
 }
 
+/* All that decides the outputs must be the same for everyone. */
+static xf_status agree(const xf_model *model, const xf_dataset *data, const xf_run_options *options,
+                       xf_error *error) {
+    if (options == NULL || options->peers == NULL)
+        return XF_OK;
+    const int64_t choices[] = {(int64_t)options->engine, options->override_attention != 0,
+                               options->override_attention ? (int64_t)options->attention : 0};
+    uint64_t hash = xfi_digest(0, choices, sizeof choices);
+    hash = xfi_digest(hash, &options->tau, sizeof options->tau);
+    XFI_TRY(xfi_agree_model(options->peers, model, error));
+    XFI_TRY(xfi_agree(options->peers, "options", hash, error));
+    return xfi_agree_dataset(options->peers, data, error);
+}
+
 xf_status xf_verify(xf_verify_report *report, const xf_model *model, const xf_dataset *data,
                     const xf_run_options *options, xf_error *error) {
     const xf_peers *peers = options != NULL ? options->peers : NULL;
@@ -147,6 +161,7 @@ xf_status xf_verify(xf_verify_report *report, const xf_model *model, const xf_da
         .n_sequences = data->n_sequences, .first_mismatch = -1, .worst_sequence = -1};
     if (data->y == NULL || data->y_offsets == NULL)
         return xfi_fail(error, XF_ERR_DATA, "the data set has no targets to compare with");
+    XFI_TRY(agree(model, data, options, error));
     xfi_share share = xfi_share_of(peers, data->x_offsets, data->n_sequences);
     XFI_TRY(verify_share(report, model, data, share, options, error));
     if (peers != NULL && peers->size > 1)

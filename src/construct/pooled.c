@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file_memory.h"
 #include "construct/argmax.h"
+#include "construct/asked_writer.h"
 #include "construct/assemble.h"
 #include "construct/balance.h"
 #include "construct/cell_writers.h"
@@ -28,6 +29,7 @@ typedef struct plan {
     xfi_best best;
     const xfi_separation *lifts; /* in front of all front ends, or NULL */
     int left_out;                /* as in xf_build_report */
+    int rounds;                  /* of the search, with features to try */
 } plan;
 
 /* A front end behind lifts. */
@@ -197,6 +199,7 @@ static xf_status try_cells(plan *p, const xfi_search *search, xf_error *error) {
 
 /* The features found so far: lanes behind their pairs, or cells where only these are wanted. */
 static xf_status try_features(plan *p, const xfi_search *search, xf_error *error) {
+    p->rounds++;
     return wants_lanes(p) ? try_pairs(p, search, error) : try_cells(p, search, error);
 }
 
@@ -266,6 +269,57 @@ static xf_status search_with(plan *p, xf_error *error) {
     return status;
 }
 
+static int is_cell_writer(const char *name) {
+    int n = 0;
+    const xfi_cell_writer *table = xfi_cell_writers(&n);
+    while (n > 0)
+        if (strcmp(table[--n].name, name) == 0)
+            return 1;
+    return 0;
+}
+
+/* The search ends when the lanes are content, and cells are sought once, in what is there then. A
+ * writer on cells that comes out best with that has not had the rounds that it gets when it is
+ * asked for. One round that leaves no extra block is all that it would get. */
+static int cells_had_less(const plan *p) {
+    return p->problem->options->writer == NULL && !p->best.small_norm &&
+           p->best.model.n_blocks != 0 && is_cell_writer(p->best.report.writer) &&
+           p->problem->data->n_tokens <= MANY_TOKENS &&
+           (p->rounds > 1 || p->best.report.extra_blocks > 0);
+}
+
+static void keep_again(plan *p, plan *again) {
+    const xf_build_report *report = &again->best.report;
+    xfi_made made = {.front = report->front,
+                     .writer = report->writer,
+                     .n_folds = report->n_folds,
+                     .regular_depth = again->best.model.n_blocks - report->extra_blocks,
+                     .margin = report->margin,
+                     .closest = report->margin_sequence};
+    if (again->best.model.n_blocks != 0)
+        xfi_best_keep(&p->best, &again->best.model, &made, p->problem);
+}
+
+/* The search as if the chosen writer on cells had been asked for. */
+static xf_status search_for_cells(plan *p, xf_error *error) {
+    if (!cells_had_less(p))
+        return XF_OK;
+    char writer[sizeof p->best.report.writer];
+    memcpy(writer, p->best.report.writer, sizeof writer);
+    xf_build_options options = *p->problem->options;
+    xfi_problem problem = *p->problem;
+    options.writer = writer;
+    problem.options = &options;
+    plan again = {.problem = &problem, .writers = p->writers};
+    xfi_best_init(&again.best);
+    xf_status status = search_with(&again, error);
+    if (status == XF_OK)
+        keep_again(p, &again);
+    else
+        xf_model_clear(&again.best.model);
+    return status;
+}
+
 /* Norms vary with the draw: more seeds, for cells only. */
 static xf_status search_norms(plan *p, xf_error *error) {
     xfi_problem *original = p->problem, problem = *original;
@@ -292,7 +346,7 @@ static xf_status search_norms(plan *p, xf_error *error) {
 static xf_status try_argmax(plan *p, xf_error *error) {
     static const int64_t nowhere[2] = {0, 0};
     const xfi_problem *problem = p->problem;
-    char why[160];
+    char *why = p->best.why;
     xf_model model;
     int feasible = 0, asked = problem->options->writer != NULL;
     if (!(asked || problem->options->hardmax_only) ||
@@ -392,8 +446,12 @@ static int wants_search(const plan *p) {
 
 static xf_status build(plan *p, xf_error *error) {
     XFI_TRY(xfi_writers_choose(&p->writers, p->problem, error));
+    p->best.impossible = !xfi_asked_writer_fits(&p->writers, p->problem, p->best.why);
+    if (p->best.impossible)
+        return xfi_best_refuse(&p->best, p->problem, error);
     if (wants_search(p))
         XFI_TRY(search_with(p, error));
+    XFI_TRY(search_for_cells(p, error));
     if (p->best.small_norm && p->best.model.n_blocks != 0 &&
         xfi_problem_wants_front(p->problem, "plain"))
         XFI_TRY(search_norms(p, error));

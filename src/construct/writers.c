@@ -29,13 +29,20 @@ static int is_shallow(const xfi_best *best, int64_t blocks) {
     return blocks - best->least_blocks <= best->least_blocks / 100;
 }
 
+static int64_t count_in(const double *values, int64_t size) {
+    int64_t n = 0;
+    for (int64_t i = -1; (i = xfi_next_weight(values, i + 1, size)) < size;)
+        n += values[i] != 0.0;
+    return n;
+}
+
 static int64_t count_nonzeros(const xf_model *model) {
     xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS];
     int64_t n = 0;
     int n_arrays = xfi_model_arrays(model, arrays);
     for (int a = 0; a < n_arrays; a++)
-        for (int64_t i = 0; i < arrays[a].n_blocks * arrays[a].shape[0] * arrays[a].shape[1]; i++)
-            n += arrays[a].values[i] != 0.0;
+        n += count_in(arrays[a].values,
+                      arrays[a].n_blocks * arrays[a].shape[0] * arrays[a].shape[1]);
     return n;
 }
 
@@ -270,6 +277,14 @@ static int is_promising(const xfi_best *best, const xfi_forecast *forecast) {
                : forecast->blocks < best->least_blocks || is_shallow(best, forecast->blocks);
 }
 
+/* For the refusal, if nothing else comes. */
+static void remember_why(xfi_best *best, const xfi_forecast *forecast, int feasible) {
+    if (feasible)
+        snprintf(best->why, sizeof best->why, "it would take more blocks than the published bound");
+    else
+        memcpy(best->why, forecast->why, sizeof best->why);
+}
+
 /* Forecast first; build only what may beat the best. */
 static xf_status try_cell_writer(xfi_best *best, const xfi_cell_writer *writer,
                                  const xfi_cells *cells, const xfi_writers *writers,
@@ -284,16 +299,20 @@ static xf_status try_cell_writer(xfi_best *best, const xfi_cell_writer *writer,
     int feasible = 0;
     XFI_TRY(xfi_cell_writer_run(writer, NULL, &forecast, &feasible, cells, writers, problem,
                                 &options, error));
-    if (!feasible || forecast.blocks > options.max_blocks)
+    if (!feasible || forecast.blocks > options.max_blocks) {
+        remember_why(best, &forecast, feasible);
         return XF_OK;
+    }
     xfi_best_note(best, front, writer->name, forecast.blocks, forecast.norm);
     if (best->model.n_blocks != 0 && !is_promising(best, &forecast))
         return XF_OK;
     xf_model model;
     XFI_TRY(xfi_cell_writer_run(writer, &model, &forecast, &feasible, cells, writers, problem,
                                 &options, error));
-    if (!feasible)
+    if (!feasible) {
+        remember_why(best, &forecast, feasible);
         return XF_OK;
+    }
     xfi_made made = {.front = front,
                      .writer = writer->name,
                      .n_folds = cells->front.n_folds,
@@ -413,19 +432,22 @@ xf_status xfi_writers_choose(xfi_writers *out, xfi_problem *problem, xf_error *e
     return status != XF_OK ? status : refuse_writer(problem, error);
 }
 
-static xf_status refuse_choice(const xfi_problem *problem, xf_error *error) {
+static xf_status refuse_choice(const xfi_best *best, const xfi_problem *problem, xf_error *error) {
     const xf_build_options *options = problem->options;
+    int knows_why = options->writer != NULL && best->why[0] != '\0';
     return xfi_fail(error, XF_ERR_INFEASIBLE,
-                    "no model with front end '%s' and writer '%s' exists for these data; leave the "
-                    "choice to the program, or try another --seed",
+                    "no model with front end '%s' and writer '%s' %s for these data%s%s; leave the "
+                    "choice to the program%s",
                     options->front ? options->front : "any",
-                    options->writer ? options->writer : "any");
+                    options->writer ? options->writer : "any",
+                    best->impossible ? "can exist" : "was found", knows_why ? ": " : "",
+                    knows_why ? best->why : "", best->impossible ? "" : ", or try another --seed");
 }
 
 xf_status xfi_best_refuse(const xfi_best *best, const xfi_problem *problem, xf_error *error) {
     int asked = problem->options->front != NULL || problem->options->writer != NULL;
     if (asked && (best->certified || best->near_margin < 0))
-        return refuse_choice(problem, error);
+        return refuse_choice(best, problem, error);
     if (problem->origin != NULL && best->near_margin >= 0)
         return refuse_tokens(best, problem, error);
     return best->certified ? refuse_codes(best, problem, error)

@@ -35,6 +35,8 @@ typedef struct xfi_best {
     double near_gap;
     double near_bound;
     int64_t near[2]; /* the two sequences there */
+    int impossible;  /* the writer asked for cannot serve, whatever is searched */
+    char why[160];   /* what stood in the way of the last writer on cells or argmax, or empty */
 } xfi_best;
 
 void xfi_best_init(xfi_best *best);

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/threads.h"
+#include "core/agreement.h"
 #include "core/dataset_prepare.h"
 #include "core/dataset_sets.h"
 
@@ -223,6 +224,7 @@ xf_status xfi_dataset_check_sets(int64_t *original, const xf_dataset *data, int 
 xf_status xfi_dataset_check_shared(const xf_dataset *data, const xf_peers *peers, int threads,
                                    xf_error *error) {
     XFI_TRY(xfi_dataset_check_sizes(data, error));
+    XFI_TRY(xfi_agree_dataset(peers, data, error));
     XFI_TRY(xfi_dataset_check_finite(data, peers, threads, error));
     int64_t *original = xfi_calloc(data->n_sequences, sizeof *original);
     if (original == NULL)

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "core/agreement.h"
 #include "core/dataset_check.h"
 #include "core/dataset_storage.h"
 
@@ -167,11 +168,20 @@ static xf_status check_and_drop(xf_dataset *data, const xf_dataset_options *opti
     return status;
 }
 
+static xf_status agree(const xf_dataset *data, const xf_dataset_options *options, xf_error *error) {
+    const int64_t choices[] = {options->append_positions != 0,
+                               options->append_positions ? options->position_bits : 0};
+    XFI_TRY(xfi_agree_dataset(options->peers, data, error));
+    return xfi_agree(options->peers, "position options", xfi_digest(0, choices, sizeof choices),
+                     error);
+}
+
 xf_status xfi_dataset_prepare(xf_dataset *data, const xf_dataset_options *options,
                               xf_error *error) {
     static const xf_dataset_options defaults = {0};
     options = options != NULL ? options : &defaults;
     XFI_TRY(xfi_dataset_check_sizes(data, error));
+    XFI_TRY(agree(data, options, error));
     XFI_TRY(normalise(data, error));
     XFI_TRY(xfi_dataset_check_finite(data, options->peers, options->threads, error));
     if (options->append_positions)

@@ -110,6 +110,31 @@ int xfi_model_arrays(const xf_model *model, xfi_weight_array arrays[XFI_N_WEIGHT
     return count;
 }
 
+enum { RUN = 16 };
+
+static uint64_t bits_of(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static int is_run_of_zeros(const double *values) {
+    uint64_t bits = 0;
+    for (int i = 0; i < RUN; i++)
+        bits |= bits_of(values[i]);
+    return bits == 0;
+}
+
+int64_t xfi_next_weight(const double *values, int64_t i, int64_t n) {
+    for (; i < n; i++) {
+        while (i % RUN == 0 && n - i >= RUN && is_run_of_zeros(values + i))
+            i += RUN;
+        if (i == n || bits_of(values[i]) != 0)
+            break;
+    }
+    return i;
+}
+
 int xfi_array_is_optional(const xfi_weight_array *array) {
     return strcmp(array->name, "sa.A.full") == 0 || strcmp(array->name, "sa.V.full") == 0;
 }

@@ -24,6 +24,11 @@ static int is_word(const char *text, size_t size) {
     return 1;
 }
 
+/* A size that every reader of JSON gets right. */
+static int is_count(int64_t n) {
+    return n >= 0 && n <= (int64_t)1 << 53;
+}
+
 static xf_status check_sizes(const xf_model *model, xf_error *error) {
     if (model->n_blocks < 1 || model->d < 1 || model->width < 0)
         return xfi_fail(error, XF_ERR_DATA,
@@ -34,8 +39,9 @@ static xf_status check_sizes(const xf_model *model, xf_error *error) {
         !model->sa_A.alpha || !model->sa_A.left || !model->sa_A.right || !model->sa_V.alpha ||
         !model->sa_V.left || !model->sa_V.right)
         return xfi_fail(error, XF_ERR_DATA, "the model lacks one of its weight arrays");
-    if (model->n_sequences < 0 || model->n_targets < 0 || model->n_tokens < 0)
-        return xfi_fail(error, XF_ERR_DATA, "the sizes of the model's data set are negative");
+    if (!is_count(model->n_sequences) || !is_count(model->n_targets) || !is_count(model->n_tokens))
+        return xfi_fail(error, XF_ERR_DATA,
+                        "the sizes of the model's data set are negative or beyond 2^53");
     if (model->positions < -1 || model->positions > 62)
         return xfi_fail(error, XF_ERR_DATA, "the position scale 2^-%d is out of range",
                         model->positions);
@@ -96,7 +102,7 @@ static xf_status check_phases(const xf_model *model, xf_error *error) {
 static xf_status check_array(const xfi_weight_array *array, xf_dtype dtype, xf_error *error) {
     xfi_format format = xfi_format_of(dtype);
     int64_t size = array->shape[0] * array->shape[1], count = array->n_blocks * size;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = -1; (i = xfi_next_weight(array->values, i + 1, count)) < count;) {
         double value = array->values[i];
         if (xfi_representable(&format, value))
             continue;

@@ -19,6 +19,10 @@ typedef struct xfi_weight_array {
  * The order is that of the interchange layout. */
 int xfi_model_arrays(const xf_model *model, xfi_weight_array arrays[XFI_N_WEIGHT_ARRAYS]);
 
+/* The first place from i on, before n, that holds anything but +0; n if there is none. Most weights
+ * of constructed models are +0, so passes over weights go from one such place to the next. */
+int64_t xfi_next_weight(const double *values, int64_t i, int64_t n);
+
 /* Is it an array that a model may lack: a full matrix? */
 int xfi_array_is_optional(const xfi_weight_array *array);
 

@@ -35,11 +35,16 @@ xfi_share xfi_share_of(const xf_peers *peers, const int64_t *x_offsets, int64_t 
                        start_of(peers, peers->rank + 1, x_offsets, n_sequences)};
 }
 
-static xf_status gather(const xf_peers *peers, void *bytes, const int64_t *starts,
-                        xf_error *error) {
-    return peers->gather(peers->context, bytes, starts)
-               ? XF_OK
-               : xfi_fail(error, XF_ERR_IO, "the exchange with the other processes failed");
+xf_status xfi_share_exchange(const xf_peers *peers, void *bytes, const int64_t *starts,
+                             xf_error *error) {
+    int done = peers->gather(peers->context, bytes, starts);
+    if (done > 0)
+        return XF_OK;
+    if (done < 0)
+        return xfi_fail(error, XF_ERR_ARGUMENT,
+                        "the processes take different ways; give all of them the same command, "
+                        "data set, model and options");
+    return xfi_fail(error, XF_ERR_IO, "the exchange with the other processes failed");
 }
 
 xf_status xfi_share_gather(const xf_peers *peers, const int64_t *x_offsets, int64_t n_sequences,
@@ -53,7 +58,7 @@ xf_status xfi_share_gather(const xf_peers *peers, const int64_t *x_offsets, int6
         int64_t j = start_of(peers, r, x_offsets, n_sequences);
         starts[r] = (offsets != NULL ? offsets[j] : j) * (int64_t)size;
     }
-    xf_status status = gather(peers, array, starts, error);
+    xf_status status = xfi_share_exchange(peers, array, starts, error);
     xfi_free(starts);
     return status;
 }
@@ -75,7 +80,7 @@ xf_status xfi_share_least(const xf_peers *peers, double *values, int64_t n, xf_e
             starts[r] = r * n * (int64_t)sizeof *all;
         for (int64_t i = 0; i < n; i++)
             all[peers->rank * n + i] = values[i];
-        status = gather(peers, all, starts, error);
+        status = xfi_share_exchange(peers, all, starts, error);
     }
     if (status == XF_OK)
         take_least(values, all, n, peers->size);

@@ -18,13 +18,18 @@ typedef struct xfi_share {
 /* Of `peers` (NULL: of one process). */
 xfi_share xfi_share_of(const xf_peers *peers, const int64_t *x_offsets, int64_t n_sequences);
 
+/* One gather of `peers`, which must not be NULL. Errors: XF_ERR_ARGUMENT (another process makes
+ * another call), XF_ERR_IO. */
+xf_status xfi_share_exchange(const xf_peers *peers, void *bytes, const int64_t *starts,
+                             xf_error *error);
+
 /* Complete an array of which every process has filled the part of its sequences: elements
  * offsets[j] .. offsets[j+1]-1 of `size` bytes belong to sequence j (offsets NULL: element j does).
- * Errors: XF_ERR_IO, XF_ERR_MEMORY. */
+ * Errors: as xfi_share_exchange, XF_ERR_MEMORY. */
 xf_status xfi_share_gather(const xf_peers *peers, const int64_t *x_offsets, int64_t n_sequences,
                            void *array, size_t size, const int64_t *offsets, xf_error *error);
 
-/* values[i] becomes the least among all processes, for i < n. Errors: XF_ERR_IO, XF_ERR_MEMORY. */
+/* values[i] becomes the least among all processes, for i < n. Errors: as above. */
 xf_status xfi_share_least(const xf_peers *peers, double *values, int64_t n, xf_error *error);
 
 #endif

@@ -2,7 +2,6 @@
 #include "io/model_compact.h"
 
 #include "base/alloc.h"
-#include "base/bytes.h"
 #include "base/error.h"
 
 #include <stdio.h>
@@ -14,21 +13,17 @@ int xfi_compact_is_whole(const char *name) {
     return strcmp(name, "ff.eta") == 0 || strcmp(name, "sa.rho") == 0;
 }
 
-/* -0 is stored like any other number. */
-static int is_stored(double value) {
-    return xfi_bits_of_double(value) != 0;
-}
-
 static int64_t size_of(const xfi_weight_array *array) {
     return array->n_blocks * array->shape[0] * array->shape[1];
 }
 
 /* --- writing ------------------------------------------------------------------------------ */
 
+/* Everything but +0: -0 is stored like any other number. */
 static int64_t count_stored(const xfi_weight_array *array) {
     int64_t count = 0, size = size_of(array);
-    for (int64_t i = 0; i < size; i++)
-        count += is_stored(array->values[i]);
+    for (int64_t i = -1; (i = xfi_next_weight(array->values, i + 1, size)) < size;)
+        count++;
     return count;
 }
 
@@ -53,9 +48,7 @@ static void add_tensor(xfi_compact *out, const char *name, const char *suffix, x
 /* What is stored of one array goes to values, steps; returns how many. */
 static int64_t collect(double *values, int64_t *steps, const xfi_weight_array *array) {
     int64_t count = 0, previous = -1, size = size_of(array);
-    for (int64_t i = 0; i < size; i++) {
-        if (!is_stored(array->values[i]))
-            continue;
+    for (int64_t i = -1; (i = xfi_next_weight(array->values, i + 1, size)) < size;) {
         values[count] = array->values[i];
         steps[count++] = i - previous;
         previous = i;

@@ -80,3 +80,43 @@ sed -n '/^\.SH OPTIONS/,/^\.SH E/s/\\-/-/gp' "$MAN/exactformer-mpi.1" | sed -n '
     sort | diff in-help - || complain "exactformer-mpi.1 differs from --help"
 together 0 1 build --help
 grep -q "^Usage: exactformer-mpi build " out || complain "no usage"
+
+# Processes that were given different things refuse, all alike, and write nothing.
+# disagree TEXT ARGUMENT... -- ARGUMENT...
+disagree() {
+    local text=$1 first=() status=0
+    shift
+    while [ "$1" != -- ]; do
+        first+=("$1")
+        shift
+    done
+    shift
+    rm -f m.safetensors
+    timeout 60 mpirun -n 1 "$mpi" "${first[@]}" : -n 1 "$mpi" "$@" >out 2>err </dev/null || status=$?
+    [ $status = 2 ] || complain "${first[*]} with $*: exit status $status, not 2"
+    one_message
+    err_has "the processes $text;"
+    [ ! -e m.safetensors ] || complain "a model in spite of the disagreement"
+}
+xf generate gaussian -N 31 -n 3 -d 3 --grid f32 -o more.npz --quiet
+xf build b.npz -o b.safetensors --quiet
+disagree "were given different data sets" build a.npz -o m.safetensors -- build more.npz -o m.safetensors
+disagree "were given different data sets" build a.npz -o m.safetensors -- build b.npz -o m.safetensors
+disagree "were given different data sets" verify a.safetensors b.npz -- verify a.safetensors a.npz
+disagree "were given different position options" build a.npz -o m.safetensors -- build a.npz -o m.safetensors --positions append
+disagree "were given different options" build a.npz -o m.safetensors --seed 1 -- build a.npz -o m.safetensors --seed 2
+disagree "were given different options" build a.npz -o m.safetensors -- build a.npz -o m.safetensors --construction published
+disagree "were given different options" verify a.safetensors a.npz -- verify a.safetensors a.npz --engine dense
+disagree "were given different models" verify a.safetensors a.npz -- verify b.safetensors a.npz
+disagree "were given different commands" verify a.safetensors a.npz -- build a.npz -o m.safetensors
+disagree "take different ways" build --help -- build a.npz -o m.safetensors
+
+# Tokens are read by their owner only, and what another has in their place does no harm.
+xf generate gaussian -N 30 -n 3 -d 3 --grid f32 -o a.jsonl --quiet
+python3 -c 'import json
+rows = [json.loads(line) for line in open("a.jsonl")]
+rows[3]["x"][1][0] += 1
+open("b.jsonl", "w").writelines(json.dumps(row) + "\n" for row in rows)'
+timeout 60 mpirun -n 1 "$mpi" build a.jsonl -o many.safetensors : \
+    -n 1 "$mpi" build b.jsonl -o many.safetensors >out 2>err </dev/null || complain "foreign tokens matter"
+cmp a.safetensors many.safetensors || complain "foreign tokens change the model"

@@ -252,6 +252,8 @@ static void test_config(void **state) {
     assert_changed_fails("\"d\":1", "\"d\":1.5", "config key 'd' is not a natural number");
     assert_changed_fails("\"width\":1", "\"width\":-1", "config key 'width' is not a natural");
     assert_changed_fails("\"width\":1", "\"width\":99999999999999999999", "not valid JSON");
+    assert_changed_fails("\"sequences\":1", "\"sequences\":1000000000000000000", "beyond 2^53");
+    assert_changed_fails("\"tokens\":1", "\"tokens\":9223372036854775807", "beyond 2^53");
     assert_changed_fails("\"d\":1", "\"d\":0", "shape that the config implies");
     assert_changed_fails("\"hardmax\"", "\"linear\"", "is neither \"hardmax\" nor \"softmax\"");
     assert_changed_fails("\"hardmax\"", "\"softmax\"", "temperature tau of softmax attention");
@@ -327,6 +329,9 @@ static void test_check(void **state) {
     model = good;
     model.n_targets = -1;
     assert_check_fails(&model, "sizes of the model's data set are negative");
+    model = good;
+    model.n_sequences = ((int64_t)1 << 53) + 1;
+    assert_check_fails(&model, "sizes of the model's data set are negative or beyond 2^53");
     model = good;
     model.positions = 63;
     assert_check_fails(&model, "position scale 2^-63 is out of range");

@@ -120,12 +120,15 @@ class ExactTransformer(nn.Module):
 
     @classmethod
     def load(cls, path: str) -> ExactTransformer:
-        """Read a model file (.safetensors). Needs the package safetensors."""
+        """Read a model file (.safetensors) of either layout. Needs the package safetensors."""
         from safetensors import safe_open
 
         with safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}
-            config = json.loads((file.metadata() or {})["config"])
+            metadata = file.metadata() or {}
+        config = json.loads(metadata["config"])
+        if metadata.get("layout") == "compact":
+            tensors = _spread(tensors, config)
         return cls.from_tensors(tensors, config)
 
     def digest(self) -> str:
@@ -223,6 +226,17 @@ def _add(x: Tensor | None, y: Tensor) -> Tensor:
 def _trivial(weights: Tensor) -> list[float]:
     """Weights that are 0 or 1, NaN in place of all others."""
     return [w if w in (0, 1) else math.nan for w in weights.tolist()]
+
+
+def _spread(stored: Mapping[str, Tensor], config: Mapping[str, Any]) -> dict[str, Tensor]:
+    """All tensors of a model from those of the compact layout, which leaves out zeros."""
+    full = ("sa.A.full.values" in stored, "sa.V.full.values" in stored)
+    tensors: dict[str, Tensor] = ExactTransformer(config, full).state_dict()
+    for name, tensor in tensors.items():
+        if name + ".values" in stored:
+            places = stored[name + ".steps"].to(torch.int64).cumsum(0) - 1
+            tensor.view(-1)[places] = stored[name + ".values"]
+    return tensors | {"ff.eta": stored["ff.eta"], "sa.rho": stored["sa.rho"]}
 
 
 def _plan_again(model: nn.Module, _: Any) -> None:
