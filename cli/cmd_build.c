@@ -56,9 +56,9 @@ static json_t *report_json(const cli_options *options, const xf_model *model,
                   (json_int_t)model->n_targets, "tokens", (json_int_t)model->n_tokens, "d",
                   (json_int_t)model->d, "width", (json_int_t)model->width);
     json_t *how =
-        json_pack("{s:s,s:s,s:s,s:I,s:I}", "construction", model->construction, "front",
+        json_pack("{s:s,s:s,s:s,s:I,s:I,s:b}", "construction", model->construction, "front",
                   report->front, "writer", report->writer, "folds", (json_int_t)report->n_folds,
-                  "extra_blocks", (json_int_t)report->extra_blocks);
+                  "extra_blocks", (json_int_t)report->extra_blocks, "left_out", report->left_out);
     json_t *margin = cli_json_margin(report->margin, report->margin_sequence);
     if (strcmp(report->front, "leaders") == 0)
         how = cli_json_join(how,

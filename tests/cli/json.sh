@@ -5,7 +5,7 @@ expect 0 generate --list --json
 json 'len(o["kinds"]) == 13 and all(k["name"] and k["description"] for k in o["kinds"])'
 expect 0 build a.npz -o m.safetensors --json
 silent_err
-json '{"blocks", "bound", "construction", "front", "writer", "folds", "extra_blocks", "margin", "margin_sequences", "sequences", "targets", "tokens", "d", "width", "dtype", "attention", "tau", "tau_max", "seconds_construct", "seconds_check", "output"} == set(o)'
+json '{"blocks", "bound", "construction", "front", "writer", "folds", "extra_blocks", "left_out", "margin", "margin_sequences", "sequences", "targets", "tokens", "d", "width", "dtype", "attention", "tau", "tau_max", "seconds_construct", "seconds_check", "output"} == set(o)'
 json 'o["blocks"] <= o["bound"] == 2 * o["targets"] + 41 and o["margin"] > 1 and len(o["margin_sequences"]) == 2'
 json 'o["dtype"] == "f64" and o["attention"] == "hardmax" and o["tau"] is None and o["tau_max"] is None'
 expect 0 verify m.safetensors a.npz --json

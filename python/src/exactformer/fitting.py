@@ -175,6 +175,7 @@ def _build(data: Dataset, options: Any, progress: Progress) -> Model:
             folds=int(report.n_folds),
             extra_blocks=int(report.extra_blocks),
             separations=int(report.n_separations),
+            left_out=bool(report.left_out),
             margin=float(report.margin),
             margin_sequences=(int(report.margin_sequence[0]), int(report.margin_sequence[1])),
             collapse_margin=float(report.collapse_margin),

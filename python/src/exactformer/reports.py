@@ -41,6 +41,8 @@ class BuildReport:
         Front end and writer chosen.
     folds, extra_blocks, separations : int
         Fold blocks; blocks beyond the writer's regular depth; separation blocks.
+    left_out : bool
+        Ways of building that hold numbers of every token were not tried, for lack of memory.
     margin : float
         Smallest gap between neighbouring groups of tokens over the sum of their rigorous rounding
         bounds; above 1 it proves the front end.
@@ -56,6 +58,7 @@ class BuildReport:
     folds: int
     extra_blocks: int
     separations: int
+    left_out: bool
     margin: float
     margin_sequences: tuple[int, int]
     collapse_margin: float
