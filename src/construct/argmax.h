@@ -16,7 +16,7 @@ int xfi_argmax_fits(const xfi_problem *problem, char why[160]);
 int64_t xfi_argmax_depth(const xfi_problem *problem);
 
 /* Search for a direction whose maxima are unique within sequences and different between them, such
- * that the diamond behind it fits (axes from xfi_axes_grid); build the model. tau_max becomes 0.
+ * that the diamond behind it fits (axes from axes.h); build the model. tau_max becomes 0.
  * *feasible becomes 0 if there is none, and `why` [160] says what stood in the way. Errors:
  * XF_ERR_MEMORY, XF_ERR_CANCELLED. */
 xf_status xfi_assemble_argmax(xf_model *out, int *feasible, const xfi_problem *problem,

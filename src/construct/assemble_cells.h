@@ -21,7 +21,7 @@ typedef struct xfi_forecast {
 typedef struct xfi_assembly {
     const xfi_cells *cells;
     const xfi_problem *problem;
-    xfi_axes axes; /* of the writer, from xfi_axes_grid or xfi_axes_sorted; cube: not used */
+    xfi_axes axes; /* of the writer, from axes.h; cube: not used */
     xfi_writer_options options;
 } xfi_assembly;
 

@@ -62,20 +62,6 @@ static int useful_bits(const column *at, const xfi_format *format) {
     return moderate(at, format, 0) ? grid_bits(at) : INT_MAX - 1;
 }
 
-enum { COLUMNS = 64 }; /* looked at in one pass */
-
-/* Call `take` for every coordinate in turn. */
-static void for_columns(const xfi_problem *problem,
-                        void (*take)(void *context, int k, const column *at), void *context) {
-    column columns[COLUMNS];
-    for (int64_t first = 0; first < problem->data->d; first += COLUMNS) {
-        int64_t n = problem->data->d - first < COLUMNS ? problem->data->d - first : COLUMNS;
-        look_at_columns(columns, problem, first, n);
-        for (int64_t k = 0; k < n; k++)
-            take(context, (int)(first + k), &columns[k]);
-    }
-}
-
 typedef struct grid_choice {
     const xfi_format *format;
     xfi_axes axes;
@@ -83,8 +69,7 @@ typedef struct grid_choice {
     int second;
 } grid_choice;
 
-static void take_grid(void *context, int k, const column *at) {
-    grid_choice *choice = context;
+static void take_grid(grid_choice *choice, int k, const column *at) {
     int bits = useful_bits(at, choice->format);
     if (k == 0) {
         choice->best = bits;
@@ -98,13 +83,6 @@ static void take_grid(void *context, int k, const column *at) {
     }
 }
 
-xfi_axes xfi_axes_grid(const xfi_problem *problem, int *bits) {
-    grid_choice choice = {&problem->format, {0, -1}, INT_MAX, INT_MAX};
-    for_columns(problem, take_grid, &choice);
-    *bits = choice.best;
-    return choice.axes;
-}
-
 /* k2 has the least of the largest values, k1 excepted; so the two least are remembered. */
 typedef struct sorted_choice {
     const xfi_format *format;
@@ -114,8 +92,7 @@ typedef struct sorted_choice {
     double largest[2];
 } sorted_choice;
 
-static void take_sorted(void *context, int k, const column *at) {
-    sorted_choice *choice = context;
+static void take_sorted(sorted_choice *choice, int k, const column *at) {
     if (moderate(at, choice->format, 1) && (choice->k1 < 0 || grid_bits(at) < choice->bits)) {
         choice->k1 = k;
         choice->bits = grid_bits(at);
@@ -131,13 +108,31 @@ static void take_sorted(void *context, int k, const column *at) {
     }
 }
 
-int xfi_axes_sorted(const xfi_problem *problem, xfi_axes *axes) {
+static xfi_axes_choice make_choice(const grid_choice *grid, const sorted_choice *sorted) {
+    int k2 = sorted->small[sorted->small[0] == sorted->k1];
+    xfi_axes_choice out = {.grid = grid->axes, .grid_bits = grid->best, .sorted = {-1, -1}};
+    if (sorted->k1 >= 0)
+        out.sorted = (xfi_axes){sorted->k1, k2};
+    out.sorts = sorted->k1 >= 0 && k2 >= 0;
+    return out;
+}
+
+enum { COLUMNS = 64 }; /* looked at in one pass */
+
+xfi_axes_choice xfi_axes_choose(const xfi_problem *problem) {
     double limit = xfi_power(xfi_sorted_exponent_limit(&problem->format) + 1);
-    sorted_choice choice = {&problem->format, -1, 0, {-1, -1}, {limit, limit}};
-    for_columns(problem, take_sorted, &choice);
-    int k2 = choice.small[choice.small[0] == choice.k1];
-    *axes = choice.k1 >= 0 ? (xfi_axes){choice.k1, k2} : (xfi_axes){-1, -1};
-    return axes->k1 >= 0 && axes->k2 >= 0;
+    grid_choice grid = {&problem->format, {0, -1}, INT_MAX, INT_MAX};
+    sorted_choice sorted = {&problem->format, -1, 0, {-1, -1}, {limit, limit}};
+    column columns[COLUMNS];
+    for (int64_t first = 0; first < problem->data->d; first += COLUMNS) {
+        int64_t n = problem->data->d - first < COLUMNS ? problem->data->d - first : COLUMNS;
+        look_at_columns(columns, problem, first, n);
+        for (int64_t k = 0; k < n; k++) {
+            take_grid(&grid, (int)(first + k), &columns[k]);
+            take_sorted(&sorted, (int)(first + k), &columns[k]);
+        }
+    }
+    return make_choice(&grid, &sorted);
 }
 
 void xfi_target_exponents(const xfi_problem *problem, int *largest, int *least) {

@@ -1,6 +1,8 @@
 /* Powers of two between the two sides of a neuron. */
 #include "construct/balance.h"
 
+#include "core/model_shape.h"
+
 #include <stdlib.h>
 
 /* Factors beyond 2^limit are not used, so that what a writer computes stays in the middle of
@@ -28,24 +30,32 @@ static void widen(size *s, double v) {
     s->largest = magnitude > s->largest ? magnitude : s->largest;
 }
 
+/* From i on the next that is not 0, or n. */
+static int64_t next_weight(const double *values, int64_t i, int64_t n, int64_t stride) {
+    if (stride == 1)
+        return xfi_next_weight(values, i, n);
+    while (i < n && values[i * stride] == 0.0)
+        i++;
+    return i;
+}
+
+static void add_square(size *s, double v) {
+    v = xfi_scale(v, -s->exponent);
+    s->square += v * v;
+}
+
 /* n strided weights, and one more. */
 static size measure(const double *values, int64_t n, int64_t stride, double bias) {
     size s = NOTHING;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = -1; (i = next_weight(values, i + 1, n, stride)) < n;)
         widen(&s, values[i * stride]);
     widen(&s, bias);
     if (s.largest == 0.0)
         return s;
     s.exponent = xfi_exponent(s.largest);
-    int in_range = abs(s.exponent) < 1000;
-    double unit = in_range ? xfi_power(-s.exponent) : 1.0;
-    for (int64_t i = 0; i <= n; i++) {
-        double v = i < n ? values[i * stride] : bias;
-        if (v == 0.0)
-            continue;
-        v = in_range ? v * unit : xfi_scale(v, -s.exponent);
-        s.square += v * v;
-    }
+    for (int64_t i = -1; (i = next_weight(values, i + 1, n, stride)) < n;)
+        add_square(&s, values[i * stride]);
+    add_square(&s, bias);
     return s;
 }
 

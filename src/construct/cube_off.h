@@ -19,7 +19,7 @@ typedef struct xfi_cube_off {
 } xfi_cube_off;
 
 /* Plan for the given shape (mean is ignored) with the line on k1, which must carry slots
- * (xfi_axes_sorted). *feasible becomes 0, and `out` is cleared, if b < 2, d < b + 1, or the
+ * (axes.h). *feasible becomes 0, and `out` is cleared, if b < 2, d < b + 1, or the
  * targets on the code coordinates are too large. Errors: XF_ERR_MEMORY. */
 xf_status xfi_cube_off_plan(xfi_cube_off *out, int *feasible, const xfi_cells *cells,
                             const xfi_problem *problem, int k1, const xfi_corner_shape *shape,

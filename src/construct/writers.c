@@ -411,11 +411,10 @@ static xf_status refuse_front(const xfi_best *best, const xfi_problem *problem, 
 }
 
 static int assess(xfi_writers *out, const xfi_problem *problem) {
-    int bits = 0;
-    *out = (xfi_writers){.sorted = {.sorted = 1}};
-    out->grid.axes = xfi_axes_grid(problem, &bits);
-    out->grid.usable = bits < problem->format.p - 2;
-    out->sorted.usable = xfi_axes_sorted(problem, &out->sorted.axes);
+    xfi_axes_choice choice = xfi_axes_choose(problem);
+    *out = (xfi_writers){
+        .grid = {.usable = choice.grid_bits < problem->format.p - 2, .axes = choice.grid},
+        .sorted = {.usable = choice.sorts, .sorted = 1, .axes = choice.sorted}};
     return out->grid.usable || out->sorted.usable;
 }
 

@@ -115,9 +115,10 @@ static void try_cube(counts *n, const setting *s, const xfi_corner_shape *shape,
 static void try_cube_off(counts *n, const setting *s, const xfi_corner_shape *shape, uint64_t seed,
                          int64_t trial) {
     xfi_cube_off cube;
-    xfi_axes axes;
+    xfi_axes_choice choice = xfi_axes_choose(&s->problem);
+    xfi_axes axes = choice.sorted;
     int feasible = 0;
-    if (!xfi_axes_sorted(&s->problem, &axes))
+    if (!choice.sorts)
         return;
     assert_int_equal(
         xfi_cube_off_plan(&cube, &feasible, &s->cells, &s->problem, axes.k1, shape, NULL), XF_OK);
