@@ -7,14 +7,12 @@
 #include "base/alloc.h"
 #include "num/sort.h"
 #include "property/campaign.h"
+#include "support/exact_blocks.h"
 #include "support/shuffled.h"
 
 #include <exactformer/exactformer.h>
 
-#include <flint/flint.h>
-#include <flint/fmpq.h>
 #include <flint/fmpq_vec.h>
-#include <flint/fmpz.h>
 
 #include <math.h>
 #include <stdarg.h>
@@ -37,106 +35,18 @@ typedef struct front {
     double worst; /* largest |value - t| / E over tokens and orders */
 } front;
 
-/* out = v exactly. */
-static void set_double(fmpq_t out, double v) {
-    int exponent = 0;
-    double mantissa = frexp(v, &exponent);
-    fmpz_t integer;
-    fmpz_init(integer);
-    fmpz_set_si(integer, (slong)ldexp(mantissa, 53));
-    fmpq_set_fmpz(out, integer);
-    fmpz_clear(integer);
-    if (exponent >= 53)
-        fmpq_mul_2exp(out, out, (flint_bitcnt_t)(exponent - 53));
-    else
-        fmpq_div_2exp(out, out, (flint_bitcnt_t)(53 - exponent));
-}
-
-/* sum += w x. */
-static void add_product(fmpq_t sum, double w, const fmpq_t x) {
-    if (w == 0.0)
-        return;
-    fmpq_t weight;
-    fmpq_init(weight);
-    set_double(weight, w);
-    fmpq_addmul(sum, weight, x);
-    fmpq_clear(weight);
-}
-
-static void exact_feed_forward(fmpq *x, const xf_model *m, int64_t block) {
-    int64_t d = m->d, w = m->width;
-    fmpq *r = _fmpq_vec_init(w), *y = _fmpq_vec_init(d);
-    for (int64_t i = 0; i < w; i++) {
-        set_double(r + i, m->ff_b[block * w + i]);
-        for (int64_t k = 0; k < d; k++)
-            add_product(r + i, m->ff_U[(block * w + i) * d + k], x + k);
-        if (fmpq_sgn(r + i) < 0)
-            fmpq_zero(r + i);
-    }
-    for (int64_t c = 0; c < d; c++) {
-        add_product(y + c, m->ff_eta[block], x + c);
-        for (int64_t i = 0; i < w; i++)
-            add_product(y + c, m->ff_W[(block * d + c) * w + i], r + i);
-    }
-    for (int64_t c = 0; c < d; c++)
-        fmpq_set(x + c, y + c);
-    _fmpq_vec_clear(r, w);
-    _fmpq_vec_clear(y, d);
-}
-
-/* Coordinate k1 of every token x [n][d] after the last attention, into t [n]. */
-static void exact_attention(fmpq *t, const fmpq *x, int64_t n, const front *f) {
-    int64_t d = f->blocks.d, last = f->blocks.n_blocks - 1;
-    fmpq_t pooled;
-    fmpq_init(pooled);
-    for (int64_t l = 0; l < n; l++)
-        for (int64_t k = 0; k < d; k++)
-            add_product(pooled, f->blocks.sa_V.right[last * d + k], x + l * d + k);
-    fmpz_t count;
-    fmpz_init_set_si(count, n);
-    fmpq_div_fmpz(pooled, pooled, count);
-    for (int64_t l = 0; l < n; l++) {
-        fmpq_zero(t + l);
-        add_product(t + l, f->blocks.sa_rho[last], x + l * d + f->k1);
-        add_product(t + l, f->blocks.sa_V.left[last * d + f->k1], pooled);
-    }
-    fmpz_clear(count);
-    fmpq_clear(pooled);
-}
-
-/* Is |value - t| <= E, exactly? */
-static int exactly_within(const fmpq_t value, double t, double E) {
-    fmpq_t difference, bound;
-    fmpq_init(difference);
-    fmpq_init(bound);
-    set_double(difference, t);
-    fmpq_sub(difference, value, difference);
-    fmpq_abs(difference, difference);
-    set_double(bound, E);
-    int within = fmpq_cmp(difference, bound) <= 0;
-    fmpq_clear(difference);
-    fmpq_clear(bound);
-    return within;
-}
-
 static void check_rational(const front *f) {
     const xf_dataset *data = f->data;
     int64_t d = data->d;
     for (int64_t j = 0; j < data->n_sequences; j++) {
         int64_t first = data->x_offsets[j], n = data->x_offsets[j + 1] - first;
-        fmpq *x = _fmpq_vec_init(n * d), *t = _fmpq_vec_init(n);
-        for (int64_t k = 0; k < n * d; k++)
-            set_double(x + k, data->x[first * d + k]);
-        for (int64_t block = 0; block < f->blocks.n_blocks; block++)
-            for (int64_t l = 0; l < n; l++)
-                exact_feed_forward(x + l * d, &f->blocks, block);
-        exact_attention(t, x, n, f);
+        fmpq *x = _fmpq_vec_init(n * d);
+        xft_exact_blocks(x, &f->blocks, f->blocks.n_blocks, data, j);
         for (int64_t l = 0; l < n; l++)
-            if (!exactly_within(t + l, f->t[first + l], f->E[first + l]))
+            if (!xft_is_within(x + l * d + f->k1, f->t[first + l], 0.0, f->E[first + l]))
                 fail_msg("token %lld: the exact value is not within %g of %.17g",
                          (long long)(first + l), f->E[first + l], f->t[first + l]);
         _fmpq_vec_clear(x, n * d);
-        _fmpq_vec_clear(t, n);
     }
 }
 
