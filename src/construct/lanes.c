@@ -155,6 +155,14 @@ static int find_lane(xfi_lane *lane, double reach, const xfi_format *format) {
     return (lane->n_slots == 0 || fill_slots(lane, reach, format)) && plan_steps(lane, format);
 }
 
+/* A grid model is to hold at most (d + 8) M nonzero parameters: d + 5 of each target's clamp and
+ * gate, 3 more of a parked one, 2 a block. Only d = 1 has no other writer, and may have more. */
+static int is_lean(const xfi_lanes *lanes, const xfi_written *written, int64_t n_targets) {
+    int64_t parked = lanes->side[0].n_slots + lanes->side[1].n_slots;
+    return written->y == NULL || written->d == 1 ||
+           3 * parked + 2 * lanes->n_steps <= 3 * n_targets + 8;
+}
+
 xf_status xfi_lanes_make(xfi_lanes *out, int *feasible, const xfi_groups *groups,
                          const xfi_placing *placing, const xfi_written *written,
                          const xfi_format *format, xf_error *error) {
@@ -173,6 +181,7 @@ xf_status xfi_lanes_make(xfi_lanes *out, int *feasible, const xfi_groups *groups
         place(&minus->items[i], &groups->at[i], -1.0, placing, written);
     *feasible = find_lane(plus, placing->reach, format) && find_lane(minus, placing->reach, format);
     out->n_steps = plus->n_steps > minus->n_steps ? plus->n_steps : minus->n_steps;
+    *feasible = *feasible && is_lean(out, written, groups->n);
     if (!*feasible)
         xfi_lanes_clear(out);
     return XF_OK;

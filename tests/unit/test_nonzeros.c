@@ -2,8 +2,11 @@
  * and (d+b+4) K behind the cube, K cells that tokens occupy; and the choice among depths within
  * 1 % of the least. What does not grow with M (front end, quantiser) fits in the slack of a few
  * dozen targets. */
+#include "base/rng.h"
+
 #include <exactformer/exactformer.h>
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,6 +68,28 @@ static void grid_and_diamond(void **state) {
     }
 }
 
+/* Parked targets cost more than others, which the bound allows for some of them only. */
+static void many_bits(void **state) {
+    static const int bits[] = {26, 34, 42, 44, 46, 48, 50};
+    static const sizes s = {3, 3000, 3, 1};
+    (void)state;
+    int parked = 0;
+    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
+        xf_dataset data = generate(&s);
+        xfi_rng rng;
+        xfi_rng_seed(&rng, 3, i);
+        for (int64_t k = 0; k < data.n_targets * data.d; k++)
+            data.y[k] = ldexp(rint(ldexp(xfi_rng_uniform(&rng), bits[i])), 1 - bits[i]) - 1;
+        xf_inspection found;
+        xf_model model = build(&data, "grid", &found);
+        assert_in_range(found.parameters_nonzero, 1, (data.d + 8) * data.n_targets);
+        parked += model.n_blocks > data.n_targets / 2 + 4;
+        xf_model_clear(&model);
+        xf_dataset_clear(&data);
+    }
+    assert_true(parked > 2);
+}
+
 /* The phase "write" has one block for four cells. */
 static int64_t occupied_cells(const xf_model *model) {
     const xf_phase *last = &model->phases[model->n_phases - 1];
@@ -112,6 +137,7 @@ static void fewer_nonzeros_win_within_one_percent(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grid_and_diamond),
+        cmocka_unit_test(many_bits),
         cmocka_unit_test(cube),
         cmocka_unit_test(fewer_nonzeros_win_within_one_percent),
     };
