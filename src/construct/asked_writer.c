@@ -25,17 +25,24 @@ static int cells_fit(const xfi_cell_writer *writer, const xfi_writers *choices,
     return writer->fits(&cells, choices, problem, why);
 }
 
+static const char exponents[] =
+    "no coordinate of the targets has binary exponents that its gates can carry";
+
 /* Of grid, sorted and argmax. */
 static int targets_fit(const char *name, const xfi_writers *choices, const xfi_problem *problem,
                        char why[WHY]) {
     if (strcmp(name, "sorted") != 0 && !choices->grid.usable) {
-        snprintf(why, WHY, "the targets are off the grid: %d bits on coordinate %d, the best one",
-                 xfi_grid_bits(problem, choices->grid.axes.k1), choices->grid.axes.k1);
+        int k1 = choices->grid.axes.k1, bits = xfi_grid_bits(problem, k1);
+        if (bits < problem->format.p - 2)
+            snprintf(why, WHY, "%s", exponents);
+        else
+            snprintf(why, WHY,
+                     "the targets are off the grid: %d bits on coordinate %d, the best one", bits,
+                     k1);
         return 0;
     }
     if (strcmp(name, "sorted") == 0 && !choices->sorted.usable) {
-        snprintf(why, WHY,
-                 "no coordinate of the targets has binary exponents that its gates can carry");
+        snprintf(why, WHY, "%s", exponents);
         return 0;
     }
     return 1;

@@ -156,11 +156,12 @@ static int find_lane(xfi_lane *lane, double reach, const xfi_format *format) {
 }
 
 /* A grid model is to hold at most (d + 8) M nonzero parameters: d + 5 of each target's clamp and
- * gate, 3 more of a parked one, 2 a block. Only d = 1 has no other writer, and may have more. */
+ * gate, 3 more of a parked one, 2 a block, and what a front end has, 4 neurons on all coordinates
+ * and up to 4 folds. Only d = 1 has no other writer, and may have more. */
 static int is_lean(const xfi_lanes *lanes, const xfi_written *written, int64_t n_targets) {
-    int64_t parked = lanes->side[0].n_slots + lanes->side[1].n_slots;
-    return written->y == NULL || written->d == 1 ||
-           3 * parked + 2 * lanes->n_steps <= 3 * n_targets + 8;
+    int64_t parked = lanes->side[0].n_slots + lanes->side[1].n_slots, front = 4 * written->d + 80;
+    return parked == 0 || written->d == 1 ||
+           3 * parked + 2 * lanes->n_steps + front <= 3 * n_targets;
 }
 
 xf_status xfi_lanes_make(xfi_lanes *out, int *feasible, const xfi_groups *groups,

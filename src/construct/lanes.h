@@ -61,8 +61,8 @@ typedef struct xfi_placing {
 } xfi_placing;
 
 /* Lay out codes and steps. *feasible becomes 0 when some code does not exist or does not fit the
- * format (T-write), or, for d > 1, when the blocks would hold more than (d + 8) M nonzero
- * parameters, and `out` is then cleared. Errors: XF_ERR_MEMORY. */
+ * format (T-write), or, for d > 1, when parked targets would take the model beyond (d + 8) M
+ * nonzero parameters, and `out` is then cleared. Errors: XF_ERR_MEMORY. */
 xf_status xfi_lanes_make(xfi_lanes *out, int *feasible, const xfi_groups *groups,
                          const xfi_placing *placing, const xfi_written *written,
                          const xfi_format *format, xf_error *error);

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { MAX_GROUPS = 30 };
+enum { FEW_GROUPS = 30, MAX_GROUPS = 120 };
 
 /* Disjoint intervals with gaps of very different sizes. */
 static void draw_groups(xfi_group *at, int64_t n, xfi_rng *rng) {
@@ -104,7 +104,7 @@ static void codes_fit_their_gaps(void **state) {
         xfi_format format = xfi_format_of(round % 2 ? XF_F32 : XF_F64);
         xfi_group at[MAX_GROUPS];
         double y[MAX_GROUPS];
-        int64_t n = 1 + xfi_rng_below(&rng, MAX_GROUPS);
+        int64_t n = 1 + xfi_rng_below(&rng, FEW_GROUPS);
         draw_groups(at, n, &rng);
         for (int64_t g = 0; g < n; g++)
             y[g] = round % 3 ? (double)(xfi_rng_below(&rng, 21) - 10) : 0.0;
@@ -193,7 +193,7 @@ static void parked_targets_are_written(void **state) {
         xfi_format format = xfi_format_of(round % 2 ? XF_F32 : XF_F64);
         xfi_group at[MAX_GROUPS];
         double y[2 * MAX_GROUPS];
-        int64_t n = 2 + xfi_rng_below(&rng, MAX_GROUPS - 1);
+        int64_t n = 100 + xfi_rng_below(&rng, MAX_GROUPS - 100);
         draw_groups(at, n, &rng);
         draw_targets(y, n, &format, &rng);
         xfi_groups groups = {.n = n, .at = at, .margin = 2};
