@@ -215,7 +215,9 @@ static void print_trend(const task *t) {
     cli_line(t->options, "J / eps", "%s: local slope of J %.3f, %s", trend_names[d->trend],
              d->local_slope, meaning[d->trend]);
     if (d->local_slope > 1.0005)
-        cli_line(t->options, "", "at global minima it is at most 1: some run is not at one");
+        cli_line(t->options, "",
+                 "at global minima it is at most 1: unless the log's digits explain it, some run "
+                 "is not at one");
 }
 
 /* --- JSON --------------------------------------------------------------------------------- */

@@ -16,6 +16,12 @@ from .model import Model
 VERDICT = Choice("xf_verdict", "XF_")
 
 
+def _verdict(value: int) -> str:
+    """As the program says it."""
+    name = VERDICT.names[value].replace("_", " ")
+    return "not a global minimum" if name == "not a minimum" else name
+
+
 @dataclass(frozen=True)
 class Stage:
     """The training at one weight decay epsilon, from the start that was kept.
@@ -29,7 +35,7 @@ class Stage:
         Over all epochs.
     threshold : float or None
         (epsilon / 2) |theta*|^2 with theta* in the trained family; None if it does not belong to it.
-    verdict : {"undecided", "not a minimum", "not comparable"}
+    verdict : {"undecided", "not a global minimum", "not comparable"}
         On the last record. Only the second is certain; undecided says nothing.
     margin : float or None
         By how much J exceeds the threshold or the better J, relative to it.
@@ -123,7 +129,7 @@ def _stage(log: Any, stage: Any, said: Any) -> Stage:
         float(stage.min_loss),
         float(stage.min_objective),
         _known(said.threshold),
-        VERDICT.names[said.verdict].replace("_", " "),
+        _verdict(said.verdict),
         _known(said.margin),
         better if said.beaten else None,
     )
